@@ -1,0 +1,36 @@
+/* text: a bounded text builder over a buffer of the caller's.
+ *
+ * No malloc, no stdio, no locale, async-signal-safe, any thread (the builder itself belongs to one).
+ * What does not fit is left out and `cut` is set; the buffer is always terminated. */
+#ifndef GIVEBACK_TEXT_H
+#define GIVEBACK_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char *at;    /* the buffer, always NUL-terminated */
+    size_t size; /* its size in bytes, at least 1 */
+    size_t len;  /* bytes in it, without the NUL */
+    bool cut;    /* something was left out */
+};
+
+void text_init(struct text *t, char *buffer, size_t size);
+void text_mem(struct text *t, const char *bytes, size_t n);
+void text_str(struct text *t, const char *s); /* NULL adds nothing */
+void text_char(struct text *t, char c);
+void text_u64(struct text *t, uint64_t n);
+void text_i64(struct text *t, int64_t n);
+/* n at least `width` digits wide, filled with zeros (dates, milliseconds). */
+void text_pad(struct text *t, uint64_t n, unsigned width);
+/* nanoseconds as seconds with six decimals: 0.412003 */
+void text_seconds(struct text *t, int64_t ns);
+/* bytes as whole MiB, rounded to nearest, sign kept: 3828 */
+void text_mib(struct text *t, int64_t bytes);
+/* a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD, NULL becomes null. */
+void text_json(struct text *t, const char *s);
+/* the name of an error number (ENOENT), the number itself when it has none we know. */
+void text_errno(struct text *t, int error);
+
+#endif

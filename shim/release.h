@@ -1,0 +1,16 @@
+/* release: ask every allocator in the process to give back what it holds, and account for it. */
+#ifndef GIVEBACK_RELEASE_H
+#define GIVEBACK_RELEASE_H
+
+#include "record.h"
+
+/* Once, from the constructor: reads nothing, only keeps the settings' GIVEBACK_CALL list and detail flag. */
+struct settings;
+void release_configure(const struct settings *s);
+/* Worker only (small stack, every signal blocked, own descriptor table; takes the gate itself, step by step). Fills in
+ * before, after, unreadable, ns, stall_ns, came_back, faults, uncertain, reason and the allocators of *r; the
+ * caller has set the rest. Never fails: what could not be done stands in the record. r->reason points into storage of
+ * this module that lives until the next call. */
+void release_run(struct record *r);
+
+#endif
