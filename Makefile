@@ -1,50 +1,113 @@
 # giveback: see README.md. `make` builds build/libgiveback.so and build/giveback.
 VERSION := 0.1.0
-CC ?= gcc
 BUILD ?= build
 PREFIX ?= /usr/local
-MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
+LIBDIR ?= $(PREFIX)/lib
+TRIPLE := $(shell $(CC) -dumpmachine)
+MACHINE := $(firstword $(subst -, ,$(TRIPLE)))
 
 WARN := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 CFLAGS ?= -O2 -g
-BASE := -std=gnu11 $(WARN) -MMD -MP -D_GNU_SOURCE -DGIVEBACK_VERSION='"$(VERSION)"'
+BASE := -std=gnu11 $(WARN) -D_GNU_SOURCE -DGIVEBACK_VERSION='"$(VERSION)"'
 ifdef SANITIZE
-BASE += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
-LDFLAGS += -fsanitize=$(SANITIZE)
-BUILD := $(BUILD)/sanitize
+comma := ,
+override BUILD := $(BUILD)/sanitize-$(subst $(comma),-,$(SANITIZE))
+INSTRUMENT := -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 endif
+DEPEND = -MMD -MP -MF $@.d
 # What goes into a host: no fortify (__*_chk symbols are missing on musl), no stack protector, own functions hidden.
-SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -fno-plt -Ilib -Ishim
-LIB_SRC := $(wildcard lib/*.c)
-SHIM_SRC := $(wildcard shim/*.c) $(wildcard shim/arch/$(MACHINE)*.c) $(wildcard shim/arch/$(MACHINE)*.S)
-CLI_SRC := $(wildcard cli/*.c)
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
-SHIM_OBJ := $(patsubst %,$(BUILD)/obj/%.o,$(basename $(SHIM_SRC)))
-CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/obj/%.o)
+# A section for each function and datum: scripts/check-objects reads the call graph from the relocations between them.
+SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -fno-plt -ffunction-sections -fdata-sections \
+  -Ilib -Ishim
+
+objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
+LIB_OBJ := $(call objects,$(wildcard lib/*.c))
+SHIM_OBJ := $(call objects,$(wildcard shim/*.c shim/arch/$(MACHINE)*.c shim/arch/$(MACHINE)*.S))
+CLI_OBJ := $(call objects,$(wildcard cli/*.c))
+UNIT_OBJ := $(call objects,$(wildcard test/unit/*.c))
+PRELOAD_OBJ := $(call objects,$(wildcard test/preload/*.c))
+FUZZ_OBJ := $(call objects,$(wildcard test/fuzz/*.c))
+VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildcard test/victim/*.c))) \
+  $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
+  $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
+BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(wildcard test/bench/*.c))
 
 all: $(BUILD)/libgiveback.so $(BUILD)/giveback
 
-$(BUILD)/obj/lib/%.o: lib/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) $(SHIM) -c -o $@ $<
-$(BUILD)/obj/shim/%.o: shim/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) $(SHIM) -c -o $@ $<
-$(BUILD)/obj/shim/%.o: shim/%.S
-	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) $(SHIM) -c -o $@ $<
-$(BUILD)/obj/cli/%.o: cli/%.c
-	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -Ilib -c -o $@ $<
-
 $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
-	$(CC) -shared $(LDFLAGS) -Wl,--version-script=shim/giveback.map -Wl,-soname,libgiveback.so \
+	$(CC) -shared $(INSTRUMENT) $(LDFLAGS) -Wl,--version-script=shim/giveback.map -Wl,-soname,libgiveback.so \
 	  -Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,defs,--as-needed -o $@ $(SHIM_OBJ) $(LIB_OBJ)
 $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
-	$(CC) $(LDFLAGS) -o $@ $^
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
 
+# Objects: each kind has its flags, one recipe compiles them all.
+$(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
+$(CLI_OBJ): KIND := -Ilib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
+$(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -Ilib -Ishim -DBUILD_DIR='"$(abspath $(BUILD))"' $(CHECK_CFLAGS)
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
+$(BUILD)/obj/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
+
+# Tests: sources are found by name, one program a folder; every victim and every bench is a program of its own.
+CHECK_CFLAGS = $(shell pkg-config --cflags check)
+CHECK_LIBS = $(shell pkg-config --libs check)
+$(BUILD)/unit/unit: $(UNIT_OBJ) $(LIB_OBJ)
+$(BUILD)/preload/preload: $(PRELOAD_OBJ) $(LIB_OBJ)
+$(BUILD)/unit/unit $(BUILD)/preload/preload:
+	@mkdir -p $(@D)
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ $(CHECK_LIBS) -ldl
+$(BUILD)/fuzz/parsers: $(FUZZ_OBJ) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
+$(BUILD)/victim/lib%.so: test/victim/lib%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -Ilib -fPIC -shared $(DEPEND) -o $@ $< -pthread -ldl
+$(BUILD)/victim/%: test/victim/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -Ilib $(DEPEND) -o $@ $< -pthread -ldl
+$(BUILD)/victim/%: test/victim/%.cc
+	@mkdir -p $(@D)
+	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
+$(BUILD)/bench/%: test/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -Ilib $(DEPEND) -o $@ $< -pthread -ldl
+
+# Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
+CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
+tests: all $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers $(VICTIMS)
+check: export BUILD := $(BUILD)
+check:
+	scripts/install-deps build check demo
+	MAKE='$(MAKE)' scripts/check-all $(CHECKS)
+check-unit: $(BUILD)/unit/unit
+	$<
+check-preload: all $(BUILD)/preload/preload $(VICTIMS)
+	$(BUILD)/preload/preload
+check-objects: all
+	scripts/check-objects $(BUILD)
+check-tool: all
+	scripts/check-tool $(BUILD)
+check-docs: all
+	scripts/check-docs $(BUILD)
+check-fuzz: $(BUILD)/fuzz/parsers
+	$<
+check-sanitize:
+	$(MAKE) SANITIZE=address,undefined check-unit check-fuzz
+
+docs: $(BUILD)/giveback
+	scripts/write-docs $<
+install: all
+	install -D -m 755 $(BUILD)/giveback $(DESTDIR)$(PREFIX)/bin/giveback
+	install -D -m 644 $(BUILD)/libgiveback.so $(DESTDIR)$(LIBDIR)/libgiveback.so
+	install -D -m 644 docs/giveback.1 $(DESTDIR)$(PREFIX)/share/man/man1/giveback.1
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/giveback/LICENSE
+install-deps:
+	scripts/install-deps build check demo
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
-.PHONY: all clean
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES))
+.PHONY: all tests check $(CHECKS:%=check-%) docs install install-deps clean
