@@ -28,8 +28,13 @@ void text_pad(struct text *t, uint64_t n, unsigned width);
 void text_seconds(struct text *t, int64_t ns);
 /* bytes as whole MiB, rounded to nearest, sign kept: 3828 */
 void text_mib(struct text *t, int64_t bytes);
-/* a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD, NULL becomes null. */
-void text_json(struct text *t, const char *s);
+/* s as it is, for one line on a terminal: control characters (C0, DEL, C1) and bytes that are not UTF-8 become \xNN.
+ * After `limit` bytes the rest becomes "..."; NULL adds nothing. */
+void text_printable(struct text *t, const char *s, size_t limit);
+/* a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD, NULL becomes null. At most `limit` bytes with
+ * the quotes, which is at least 2; what does not fit, there or in the buffer, is left out by whole characters, and the
+ * string is still closed. */
+void text_json(struct text *t, const char *s, size_t limit);
 /* the name of an error number (ENOENT), the number itself when it has none we know. */
 void text_errno(struct text *t, int error);
 
