@@ -47,7 +47,9 @@ struct record {
     struct record_allocator allocator[RECORD_ALLOCATORS];
 };
 
-/* Both return the length written (without the NUL), at most size - 1. */
+/* Both return the length written (without the NUL). Any thread, async-signal-safe. The text is cut to size - 1 bytes
+ * and still ends its line; strings from outside are made printable. JSON needs a buffer of RECORD_MAX bytes, and writes
+ * nothing (0) in a smaller one. A mark has only one reading, in `before`. */
 size_t record_text(const struct record *r, char *buffer, size_t size);
 size_t record_json(const struct record *r, char *buffer, size_t size);
 
