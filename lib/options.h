@@ -56,7 +56,7 @@ void options_read(struct settings *s, char *const *environment, option_complaint
 bool options_off(char *const *environment);
 /* The value of one variable, checked as options_read does it: 0, or -EINVAL with the line in `complaint`. */
 int options_set(struct settings *s, enum option_id id, const char *value, struct text *complaint);
-/* The name of a signal without SIG ("USR1", "RTMIN+3", "0" never), in a buffer of at least 16 bytes. */
+/* The name of a signal without SIG ("USR1", "RTMIN+3", "none" for 0), in a buffer of at least 16 bytes. */
 const char *options_signal_name(int number, char *buffer, size_t size);
 
 #endif
