@@ -15,10 +15,11 @@ override BUILD := $(BUILD)/sanitize-$(subst $(comma),-,$(SANITIZE))
 INSTRUMENT := -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
 endif
 DEPEND = -MMD -MP -MF $@.d
+# -iquote, not -I: shim/signal.h must not stand in for <signal.h>.
 # What goes into a host: no fortify (__*_chk symbols are missing on musl), no stack protector, own functions hidden.
 # A section for each function and datum: scripts/check-objects reads the call graph from the relocations between them.
-SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -fno-plt -ffunction-sections -fdata-sections \
-  -Ilib -Ishim
+SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -ffunction-sections -fdata-sections \
+  -iquote lib -iquote shim
 
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call objects,$(wildcard lib/*.c))
@@ -42,8 +43,8 @@ $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
 
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
-$(CLI_OBJ): KIND := -Ilib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
-$(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -Ilib -Ishim -DBUILD_DIR='"$(abspath $(BUILD))"' $(CHECK_CFLAGS)
+$(CLI_OBJ): KIND := -iquote lib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
+$(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -iquote lib -iquote shim -DBUILD_DIR='"$(abspath $(BUILD))"' $(CHECK_CFLAGS)
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
@@ -64,16 +65,16 @@ $(BUILD)/fuzz/parsers: $(FUZZ_OBJ) $(LIB_OBJ)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
 $(BUILD)/victim/lib%.so: test/victim/lib%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -Ilib -fPIC -shared $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -fPIC -shared $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/victim/%: test/victim/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -Ilib $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
 	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -Ilib $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
 CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
