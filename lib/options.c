@@ -51,7 +51,8 @@ static struct options_item options_trim(const char *value)
 }
 
 /* `no` or `yes`, as a flag. */
-static int options_choice(struct text *complaint, enum option_id id, const char *value, const char *no, const char *yes, bool *flag)
+static int options_choice(struct text *complaint, enum option_id id, const char *value, const char *no, const char *yes,
+                          bool *flag)
 {
     struct options_item item = options_trim(value);
     char expected[32];
@@ -153,7 +154,7 @@ static const char *options_check_call(struct options_item item)
 
     for (const char *c = item.at; c < symbol - 1; c++)
         if (!options_is_letter(*c) && !(*c >= '0' && *c <= '9') && !strchr(".-+~@*?[]!^", *c))
-            return "[OBJECT:]SYMBOL with OBJECT a library's base name, in which *, ? and [a-z] match";
+            return "[OBJECT:]SYMBOL with OBJECT a glob over libraries' base names";
     if (colon == item.at || symbol == end || !options_is_letter(*symbol))
         return "[OBJECT:]SYMBOL with SYMBOL the name of a function";
     for (const char *c = symbol; c < end; c++)
@@ -290,7 +291,8 @@ void options_read(struct settings *s, char *const *environment, option_complaint
     for (; environment && *environment; environment++) {
         const char *name = *environment, *end = strchr(name, '=');
         size_t n = end ? (size_t)(end - name) : 0;
-        if (n >= sizeof OPTION_PREFIX && strncmp(name, OPTION_PREFIX "_", sizeof OPTION_PREFIX) == 0 && !options_is_known(name, n))
+        if (n >= sizeof OPTION_PREFIX && strncmp(name, OPTION_PREFIX "_", sizeof OPTION_PREFIX) == 0 &&
+            !options_is_known(name, n))
             options_unknown(name, n, complain, context);
     }
 }

@@ -8,12 +8,12 @@ static const struct {
     const char *name;
     int number;
 } parse_signals[] = {
-    {"HUP", SIGHUP},   {"INT", SIGINT},       {"QUIT", SIGQUIT}, {"ILL", SIGILL},     {"TRAP", SIGTRAP},   {"ABRT", SIGABRT},
-    {"IOT", SIGIOT},   {"BUS", SIGBUS},       {"FPE", SIGFPE},   {"KILL", SIGKILL},   {"USR1", SIGUSR1},   {"SEGV", SIGSEGV},
-    {"USR2", SIGUSR2}, {"PIPE", SIGPIPE},     {"ALRM", SIGALRM}, {"TERM", SIGTERM},   {"STKFLT", SIGSTKFLT}, {"CHLD", SIGCHLD},
-    {"CLD", SIGCHLD},  {"CONT", SIGCONT},     {"STOP", SIGSTOP}, {"TSTP", SIGTSTP},   {"TTIN", SIGTTIN},   {"TTOU", SIGTTOU},
-    {"URG", SIGURG},   {"XCPU", SIGXCPU},     {"XFSZ", SIGXFSZ}, {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"WINCH", SIGWINCH},
-    {"IO", SIGIO},     {"POLL", SIGPOLL},     {"PWR", SIGPWR},   {"SYS", SIGSYS},
+    {"HUP", SIGHUP}, {"INT", SIGINT}, {"QUIT", SIGQUIT}, {"ILL", SIGILL}, {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},
+    {"IOT", SIGIOT}, {"BUS", SIGBUS}, {"FPE", SIGFPE}, {"KILL", SIGKILL}, {"USR1", SIGUSR1}, {"SEGV", SIGSEGV},
+    {"USR2", SIGUSR2}, {"PIPE", SIGPIPE}, {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"STKFLT", SIGSTKFLT}, {"CHLD", SIGCHLD},
+    {"CLD", SIGCHLD}, {"CONT", SIGCONT}, {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU},
+    {"URG", SIGURG}, {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ}, {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"WINCH", SIGWINCH},
+    {"IO", SIGIO}, {"POLL", SIGPOLL}, {"PWR", SIGPWR}, {"SYS", SIGSYS},
 };
 #define PARSE_SIGNALS (sizeof parse_signals / sizeof *parse_signals)
 #define PARSE_LAST_SIGNAL 64
@@ -98,7 +98,7 @@ static const char *parse_refusal(int number)
     case SIGTRAP:
     case SIGSYS:
         /* A handler that returns from these makes the program repeat the fault for ever. */
-        return "a signal that others send; SEGV, BUS, FPE, ILL, TRAP and SYS are the kernel's answer to a fault of the program";
+        return "a signal that others send; SEGV, BUS, FPE, ILL, TRAP and SYS answer a fault of the program itself";
     default:
         /* glibc cancels threads and hands setuid to them with these two, and refuses sigaction for them. */
         if (number > 31 && number < SIGRTMIN)

@@ -18,23 +18,12 @@ static bool record_known(int64_t figure)
     return figure != PROCFS_UNKNOWN;
 }
 
-/* An amount a person reads: whole MiB, below one KiB, so that what is little does not read as nothing. */
-static void record_amount(struct text *t, int64_t bytes)
-{
-    if (bytes >= RECORD_MIB || bytes <= -RECORD_MIB) {
-        text_mib(t, bytes);
-        text_str(t, " MiB");
-    } else {
-        text_i64(t, bytes / 1024);
-        text_str(t, " KiB");
-    }
-}
-
 /* "7338 -> 3510 MiB (-52 %)", both in one unit: KiB only where MiB would be coarser than a tenth. */
 static void record_levels(struct text *t, int64_t before, int64_t after, int64_t uncertain)
 {
     bool small = before < 10 * RECORD_MIB && after < 10 * RECORD_MIB;
-    int64_t percent = before >= 1024 ? ((after - before) / 1024 * 200 / (before / 1024) + (after < before ? -1 : 1)) / 2 : 0;
+    int64_t change = before >= 1024 ? (after - before) / 1024 * 200 / (before / 1024) : 0; /* in half per cent */
+    int64_t percent = (change + (change < 0 ? -1 : 1)) / 2;
 
     small ? text_i64(t, before / 1024) : text_mib(t, before);
     if (before != after) {
@@ -49,7 +38,7 @@ static void record_levels(struct text *t, int64_t before, int64_t after, int64_t
     }
     if (uncertain >= RECORD_MIB) {
         text_str(t, ", give or take ");
-        record_amount(t, uncertain);
+        text_amount(t, uncertain);
     }
 }
 
@@ -108,7 +97,7 @@ static void record_credits(struct text *t, const struct record *r)
         record_allocator_name(t, a);
         if (gave) {
             text_char(t, ' ');
-            record_amount(t, a->returned);
+            text_amount(t, a->returned);
         }
         if (a->error) {
             text_str(t, ": ");
@@ -153,7 +142,7 @@ static void record_result(struct text *t, const struct record *r)
             credited += r->allocator[i].returned;
     if (before > after) {
         text_str(t, "gave back ");
-        record_amount(t, before - after);
+        text_amount(t, before - after);
     } else if (credited >= RECORD_MIB || after - before >= RECORD_MIB) {
         text_str(t, "released");
     } else {
@@ -164,7 +153,7 @@ static void record_result(struct text *t, const struct record *r)
     text_str(t, ", RssAnon ");
     if (after - before >= RECORD_MIB) {
         text_str(t, "grew ");
-        record_amount(t, after - before);
+        text_amount(t, after - before);
         text_str(t, " meanwhile, ");
     }
     record_levels(t, before, after, r->uncertain);
@@ -190,7 +179,7 @@ static void record_mark(struct text *t, const struct record *r)
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         if (record_known(figures[i].figure)) {
             text_str(t, figures[i].name);
-            record_amount(t, figures[i].figure);
+            text_amount(t, figures[i].figure);
         }
 }
 
@@ -274,8 +263,8 @@ static void record_memory(struct text *t, const char *key, const struct procfs_m
     const struct {
         const char *name;
         int64_t figure;
-    } figures[] = {{"anon", m->anon}, {"file", m->file}, {"shmem", m->shmem}, {"swap", m->swap}, {"lazyfree", m->lazyfree},
-                   {"hugepages", m->hugepages}, {"locked", m->locked}, {"pss_anon", m->pss_anon}};
+    } figures[] = {{"anon", m->anon},         {"file", m->file},           {"shmem", m->shmem},   {"swap", m->swap},
+                   {"lazyfree", m->lazyfree}, {"hugepages", m->hugepages}, {"locked", m->locked}, {"pss_anon", m->pss_anon}};
 
     record_key(t, key);
     text_char(t, '{');

@@ -9,16 +9,16 @@ static const struct {
     const char *name;
 } text_errors[] = {
 #define ERROR(e) {e, #e}
-    ERROR(EPERM),        ERROR(ENOENT),       ERROR(ESRCH),        ERROR(EINTR),      ERROR(EIO),       ERROR(ENXIO),
-    ERROR(E2BIG),        ERROR(ENOEXEC),      ERROR(EBADF),        ERROR(ECHILD),     ERROR(EAGAIN),    ERROR(ENOMEM),
-    ERROR(EACCES),       ERROR(EFAULT),       ERROR(EBUSY),        ERROR(EEXIST),     ERROR(EXDEV),     ERROR(ENODEV),
-    ERROR(ENOTDIR),      ERROR(EISDIR),       ERROR(EINVAL),       ERROR(ENFILE),     ERROR(EMFILE),    ERROR(ENOTTY),
-    ERROR(ETXTBSY),      ERROR(EFBIG),        ERROR(ENOSPC),       ERROR(ESPIPE),     ERROR(EROFS),     ERROR(EMLINK),
-    ERROR(EPIPE),        ERROR(EDOM),         ERROR(ERANGE),       ERROR(EDEADLK),    ERROR(ENAMETOOLONG), ERROR(ENOSYS),
-    ERROR(ENOTEMPTY),    ERROR(ELOOP),        ERROR(ENODATA),      ERROR(ETIME),      ERROR(EPROTO),    ERROR(EBADMSG),
-    ERROR(EOVERFLOW),    ERROR(EILSEQ),       ERROR(ENOTSOCK),     ERROR(EMSGSIZE),   ERROR(EOPNOTSUPP), ERROR(EADDRINUSE),
-    ERROR(ECONNABORTED), ERROR(ECONNRESET),   ERROR(ENOBUFS),      ERROR(ENOTCONN),   ERROR(ETIMEDOUT), ERROR(ECONNREFUSED),
-    ERROR(EALREADY),     ERROR(EINPROGRESS),  ERROR(ESTALE),       ERROR(EDQUOT),     ERROR(ECANCELED),
+    ERROR(EPERM), ERROR(ENOENT), ERROR(ESRCH), ERROR(EINTR), ERROR(EIO), ERROR(ENXIO),
+    ERROR(E2BIG), ERROR(ENOEXEC), ERROR(EBADF), ERROR(ECHILD), ERROR(EAGAIN), ERROR(ENOMEM),
+    ERROR(EACCES), ERROR(EFAULT), ERROR(EBUSY), ERROR(EEXIST), ERROR(EXDEV), ERROR(ENODEV),
+    ERROR(ENOTDIR), ERROR(EISDIR), ERROR(EINVAL), ERROR(ENFILE), ERROR(EMFILE), ERROR(ENOTTY),
+    ERROR(ETXTBSY), ERROR(EFBIG), ERROR(ENOSPC), ERROR(ESPIPE), ERROR(EROFS), ERROR(EMLINK),
+    ERROR(EPIPE), ERROR(EDOM), ERROR(ERANGE), ERROR(EDEADLK), ERROR(ENAMETOOLONG), ERROR(ENOSYS),
+    ERROR(ENOTEMPTY), ERROR(ELOOP), ERROR(ENODATA), ERROR(ETIME), ERROR(EPROTO), ERROR(EBADMSG),
+    ERROR(EOVERFLOW), ERROR(EILSEQ), ERROR(ENOTSOCK), ERROR(EMSGSIZE), ERROR(EOPNOTSUPP), ERROR(EADDRINUSE),
+    ERROR(ECONNABORTED), ERROR(ECONNRESET), ERROR(ENOBUFS), ERROR(ENOTCONN), ERROR(ETIMEDOUT), ERROR(ECONNREFUSED),
+    ERROR(EALREADY), ERROR(EINPROGRESS), ERROR(ESTALE), ERROR(EDQUOT), ERROR(ECANCELED),
 #undef ERROR
 };
 
@@ -101,11 +101,24 @@ void text_mib(struct text *t, int64_t bytes)
     text_u64(t, mib);
 }
 
+void text_amount(struct text *t, int64_t bytes)
+{
+    static const int64_t mib = INT64_C(1) << 20;
+
+    if (bytes >= mib || bytes <= -mib) {
+        text_mib(t, bytes);
+        text_str(t, " MiB");
+    } else {
+        text_i64(t, bytes / 1024);
+        text_str(t, " KiB");
+    }
+}
+
 /* The length of the UTF-8 sequence at s, 0 when it is none. Overlong forms, surrogates and what lies beyond U+10FFFF
  * are none (RFC 3629), so that no reader of a record is handed what a strict decoder refuses. s ends with a NUL. */
 static size_t text_utf8(const unsigned char *s)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
 
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)

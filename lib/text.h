@@ -28,6 +28,8 @@ void text_pad(struct text *t, uint64_t n, unsigned width);
 void text_seconds(struct text *t, int64_t ns);
 /* bytes as whole MiB, rounded to nearest, sign kept: 3828 */
 void text_mib(struct text *t, int64_t bytes);
+/* bytes as a person reads them: "3828 MiB", under one MiB "12 KiB", so that little does not read as nothing */
+void text_amount(struct text *t, int64_t bytes);
 /* s as it is, for one line on a terminal: control characters (C0, DEL, C1) and bytes that are not UTF-8 become \xNN.
  * After `limit` bytes the rest becomes "..."; NULL adds nothing. */
 void text_printable(struct text *t, const char *s, size_t limit);
