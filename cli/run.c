@@ -1,0 +1,118 @@
+/* run: starts a command with the library in it. The tool replaces itself by the command: no supervisor stays behind. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "library.h"
+#include "options.h"
+
+static int start(int argc, char **argv);
+static void start_help(FILE *out);
+
+const struct command command_run = {
+    .name = "run",
+    .arguments = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+    .summary = "start a program with the library in it",
+    .run = start,
+    .help = start_help,
+};
+
+/* As env(1) and the shells have it, so that a script can tell them from the program's own status. */
+enum { EXIT_CANNOT_EXEC = 126, EXIT_NO_SUCH_PROGRAM = 127 };
+
+static void start_help(FILE *out)
+{
+    fputs("Sets LD_PRELOAD and the variables below, and becomes PROGRAM. What stands in LD_PRELOAD stays there.\n"
+          "  --library FILE\n"
+          "      the libgiveback.so to load, instead of the one beside this program or in ../lib\n",
+          out);
+    options_print_flags(out);
+    fputs("Exit status: PROGRAM's own, 2 for a wrong option, 1 when the library is not found, 127 when PROGRAM is not\n"
+          "found, 126 when it cannot be started.\n",
+          out);
+}
+
+/* The row whose flag is the first n bytes of `flag`; OPTION_COUNT: none. */
+static size_t option_by_flag(const char *flag, size_t n)
+{
+    size_t i = 0;
+    while (i < OPTION_COUNT && !(option_table[i].flag && strlen(option_table[i].flag) == n &&
+                                 strncmp(option_table[i].flag, flag, n) == 0))
+        i++;
+    return i;
+}
+
+/* Checks the value and puts it into the environment: EXIT_DONE, or EXIT_USAGE after a complaint. */
+static int option_apply(enum option_id id, const char *value)
+{
+    static struct settings checked; /* only to check against: the host reads the variables itself */
+    char line[OPTION_VALUE_MAX * 2];
+    struct text complaint;
+    text_init(&complaint, line, sizeof line);
+    if (options_set(&checked, id, value, &complaint) != 0) {
+        complain("%s", line);
+        return EXIT_USAGE;
+    }
+    return setenv(option_table[id].variable, value, 1) == 0 ? EXIT_DONE : EXIT_NOT_DONE;
+}
+
+/* Reads the options; *at becomes the index of the program. EXIT_DONE, or what to exit with. */
+static int options_take(int argc, char **argv, int *at, const char **library)
+{
+    int i = 1;
+    while (i < argc && argv[i][0] == '-') {
+        if (argv[i][1] != '-')
+            return misused(&command_run, "%s is no option", argv[i]);
+        const char *flag = argv[i++] + 2;
+        if (!*flag)
+            break;
+        size_t n = strcspn(flag, "=");
+        bool is_library = n == strlen("library") && strncmp(flag, "library", n) == 0;
+        size_t id = option_by_flag(flag, n);
+        if (!is_library && id == OPTION_COUNT)
+            return misused(&command_run, "--%.*s is no option", (int)n, flag);
+        if (!flag[n] && i == argc)
+            return misused(&command_run, "--%s expects a value", flag);
+        const char *value = flag[n] ? flag + n + 1 : argv[i++];
+        if (is_library) {
+            *library = value;
+            continue;
+        }
+        int status = option_apply((enum option_id)id, value);
+        if (status != EXIT_DONE)
+            return status;
+    }
+    if (i == argc)
+        return misused(&command_run, "no program to start");
+    *at = i;
+    return EXIT_DONE;
+}
+
+static int start(int argc, char **argv)
+{
+    const char *library = NULL;
+    int at = 0;
+    int status = options_take(argc, argv, &at, &library);
+    if (status != EXIT_DONE)
+        return status;
+    char *path = library_find(library);
+    if (!path)
+        return EXIT_NOT_DONE;
+    char *preload = library_preload(getenv("LD_PRELOAD"), path);
+    free(path);
+    if (!preload || setenv("LD_PRELOAD", preload, 1) != 0) {
+        complain("out of memory for LD_PRELOAD");
+        return EXIT_NOT_DONE;
+    }
+    free(preload);
+    execvp(argv[at], argv + at);
+    int error = errno;
+    if (error == ENOENT) {
+        complain("%s: no such program (or no such interpreter); check its name and PATH", argv[at]);
+        return EXIT_NO_SUCH_PROGRAM;
+    }
+    complain("%s cannot be started: %s", argv[at], strerror(error));
+    return EXIT_CANNOT_EXEC;
+}
