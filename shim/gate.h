@@ -16,7 +16,5 @@ void gate_leave(void);
  * Returns whether it is out. Nests. */
 bool gate_shut(int ms);
 void gate_open(void);
-/* In a forked child: nobody is inside, and the gate is open. */
-void gate_reset(void);
 
 #endif

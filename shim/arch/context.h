@@ -1,0 +1,32 @@
+/* context: what a handler can tell of the thread that it interrupted, and change in it. One header, one file a machine. */
+#ifndef GIVEBACK_CONTEXT_H
+#define GIVEBACK_CONTEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum context_call {
+    CONTEXT_NO_CALL, /* it was computing */
+    CONTEXT_RESTART, /* it stands on a system call instruction: the kernel is going to run it again by itself */
+    CONTEXT_EINTR,   /* it stands behind one that returned -EINTR */
+};
+
+struct context {
+    uintptr_t pc, sp, thread; /* thread: the thread pointer, 0 where it is not cheap to have */
+    enum context_call call;
+    long number;      /* of the system call; -1: unknown, but one of those that are cancellation points */
+    long argument[6]; /* as the kernel got them */
+};
+
+/* Looks at the code around the program counter, so that must be readable: `in_libc` says whether it is in libc, where it
+ * is; elsewhere no call is looked for. Handler only. */
+void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct context *c);
+/* Do the words at `at` on a stack begin a signal frame that the kernel made? The first is the address that a handler
+ * returns to, `words` are CONTEXT_FRAME_WORDS words from there on. */
+#define CONTEXT_FRAME_WORDS 32
+bool context_is_frame(const uintptr_t *words, uintptr_t at);
+/* Call f(argument) on the stack that ends at `stack` (16-byte aligned is seen to), and come back. */
+int context_call_on(uintptr_t stack, int (*f)(void *), void *argument);
+
+#endif

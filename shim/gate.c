@@ -1,0 +1,69 @@
+#include "gate.h"
+
+#include <time.h>
+
+#include "post.h"
+#include "sys.h"
+
+#define GATE_LOOK_NS 200000L /* how often either side looks again */
+
+bool gate_enter(void)
+{
+    struct post *p = post_own();
+
+    for (;;) {
+        __atomic_store_n(&p->inside, 1, __ATOMIC_SEQ_CST);
+        if (!__atomic_load_n(&p->shut, __ATOMIC_SEQ_CST))
+            return true;
+        __atomic_store_n(&p->inside, 0, __ATOMIC_SEQ_CST);
+        post_wake(&p->inside);
+        if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST) || __atomic_load_n(&p->quit, __ATOMIC_SEQ_CST))
+            return false;
+        int shut = __atomic_load_n(&p->shut, __ATOMIC_SEQ_CST);
+        if (shut)
+            post_wait(&p->shut, shut, 10 * GATE_LOOK_NS);
+    }
+}
+
+void gate_leave(void)
+{
+    struct post *p = post_own();
+
+    __atomic_store_n(&p->inside, 0, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&p->shut, __ATOMIC_SEQ_CST))
+        post_wake(&p->inside);
+}
+
+static long gate_now(void)
+{
+    struct timespec t;
+
+    sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000L + t.tv_nsec / 1000000;
+}
+
+bool gate_shut(int ms)
+{
+    struct post *p = post_own();
+    long end;
+
+    if (!p)
+        return true;
+    __atomic_add_fetch(&p->shut, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&p->inside, __ATOMIC_SEQ_CST))
+        return true;
+    for (end = gate_now() + ms; __atomic_load_n(&p->inside, __ATOMIC_SEQ_CST);) {
+        if (gate_now() >= end)
+            return false;
+        post_wait(&p->inside, 1, GATE_LOOK_NS);
+    }
+    return true;
+}
+
+void gate_open(void)
+{
+    struct post *p = post_own();
+
+    if (p && __atomic_sub_fetch(&p->shut, 1, __ATOMIC_SEQ_CST) == 0)
+        post_wake(&p->shut);
+}

@@ -1,0 +1,28 @@
+/* notice: the few lines that are not records: why something will not happen. Each is said at most once a process.
+ *
+ * From any context, a handler and an interposed function included: one raw write, nothing else. They stand apart from
+ * records because there may be no worker to write them, and never will be. */
+#ifndef GIVEBACK_NOTICE_H
+#define GIVEBACK_NOTICE_H
+
+#include <stdbool.h>
+
+enum notice {
+    NOTICE_SIGNAL_OWNED,   /* the host has, or installs, a handler of its own, SIG_IGN, or SIG_DFL explicitly */
+    NOTICE_RESTRICTED,     /* seccomp came after our start: no thread is made any more */
+    NOTICE_NO_THREAD,      /* pthread_create failed */
+    NOTICE_NO_THREADS_LIB, /* old glibc without libpthread */
+    NOTICE_NO_PROOF,       /* no thread was found at a point where the worker may be started */
+    NOTICE_COUNT
+};
+
+struct settings;
+
+/* Once, from the constructor. */
+void notice_start(const struct settings *s);
+/* `error`: an errno value to add, or 0. */
+void notice_say(enum notice what, int error);
+/* A bad value, from the constructor: any number of them. */
+void notice_complain(void *unused, const char *line);
+
+#endif

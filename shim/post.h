@@ -1,0 +1,45 @@
+/* post: the hand-over from a handler or an interposed function to the worker. Async-signal-safe throughout.
+ *
+ * All of it lives in one page that the kernel wipes in a forked child (MADV_WIPEONFORK), whichever way it was forked:
+ * such a child finds zeros, which mean "no worker, nothing pending, gate open". A vfork child (or any other process
+ * that shares our memory) finds its parent's page with its parent's pid in it, and keeps its hands off. */
+#ifndef GIVEBACK_POST_H
+#define GIVEBACK_POST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum post_worker { POST_NO_WORKER, POST_STARTING, POST_RUNNING };
+
+struct post {
+    int pid;          /* whose page this is; 0: nobody's yet */
+    unsigned pending; /* signals that no action has been carried out for yet; the worker's futex */
+    int worker;       /* enum post_worker */
+    int worker_tid;   /* of the running worker, or of the last one while it ends; 0: none */
+    int64_t worker_left_ms; /* CLOCK_MONOTONIC, when that last one decided to end */
+    int held;         /* more than 0: no worker may be started (a host thread is about to need to be the only one) */
+    int quit;         /* the worker is to end now */
+    int inside;       /* the worker is inside an allocator or ld.so (gate) */
+    int shut;         /* more than 0: it must not go in (gate) */
+    int ending;       /* the process is in exit() */
+    unsigned tries;   /* handler runs that found no proof, since the last worker started */
+    int timer;        /* id of the retry timer + 1; 0: none */
+    int next_thread;  /* where to go on looking for another thread to try */
+};
+
+/* Once, from the constructor. */
+void post_start(void);
+/* This process's page; NULL before our start, when we are off, and in a process that only shares another's memory: do
+ * nothing then. */
+struct post *post_own(void);
+/* One more event; wakes the worker if there is one. */
+void post_event(struct post *p);
+/* Is there a worker, or one being started? */
+bool post_has_worker(struct post *p);
+/* For kernels before 4.14, which cannot wipe: called in the child by atfork. */
+void post_reset(void);
+
+int post_wait(int *word, int value, long ns); /* futex; ns < 0: for ever. 0 or -errno */
+void post_wake(int *word);
+
+#endif

@@ -1,0 +1,14 @@
+/* record_write: a finished record becomes one line in the log. Worker only. */
+#ifndef GIVEBACK_RECORD_WRITE_H
+#define GIVEBACK_RECORD_WRITE_H
+
+#include "record.h"
+
+struct settings;
+
+/* Once, from the constructor. */
+void record_write_start(const struct settings *s);
+/* Sets r->lost to the number of records before this one that could not be written, and writes it. */
+void record_write(struct record *r);
+
+#endif

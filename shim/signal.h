@@ -1,0 +1,29 @@
+/* signal: our handler, the proof on which it acts, and what the host is shown instead of it. */
+#ifndef GIVEBACK_SIGNAL_H
+#define GIVEBACK_SIGNAL_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct post;
+
+/* Once, from the constructor: install the handler for `number` (0: none), if its action is the default and the host
+ * has not set that itself. */
+void signal_start(int number);
+
+/* For the interposed functions, which say what the host does with a signal. None of them changes errno. */
+/* Is `number` ours, and our handler the one installed? Asks the kernel, so it is right whatever way was used. */
+bool signal_is_ours(int number);
+/* Is this the address of our handler? */
+bool signal_is_handler(sighandler_t handler);
+/* What the host would see without us, in place of ours. */
+void signal_hide(struct sigaction *action);
+/* The host has set its own action for `number`; `displaced`: ours was there. */
+void signal_taken(int number, bool displaced);
+/* Our handler again, after a function that has changed its flags (siginterrupt). */
+void signal_refresh(int number);
+
+/* Something is pending and no worker may have been started for it: try (again) soon, from the handler. */
+void signal_retry(struct post *p);
+
+#endif

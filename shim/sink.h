@@ -1,0 +1,18 @@
+/* sink: where lines go: the host's stderr, a file, or nowhere.
+ *
+ * A line is one write, never blocks, never raises SIGPIPE in the host, and is counted as lost when it cannot be written.
+ * Async-signal-safe: only raw system calls. */
+#ifndef GIVEBACK_SINK_H
+#define GIVEBACK_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct settings;
+
+/* Once, from the constructor: keeps the target and which file the host's stderr is now. */
+void sink_start(const struct settings *s, const char *program);
+/* 0, or -errno: the line is lost. `own_table`: the caller is the worker, whose descriptor table is not the host's. */
+int sink_write(const char *line, size_t n, bool own_table);
+
+#endif

@@ -1,0 +1,102 @@
+#include "state.h"
+
+#include <errno.h>
+#include <linux/prctl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "code.h"
+#include "glob.h"
+#include "notice.h"
+#include "options.h"
+#include "post.h"
+#include "preload.h"
+#include "real.h"
+#include "record_write.h"
+#include "release.h"
+#include "signal.h"
+#include "sink.h"
+#include "sys.h"
+#include "text.h"
+#include "worker.h"
+
+static struct settings state_settings;
+static char state_program[64]; /* a copy: setproctitle overwrites argv, whose memory libc's own short name points into */
+static long state_seccomp;     /* the mode at our start: containers have one from the beginning, with which we live */
+
+bool state_restricted(void)
+{
+    return sys1(SYS_prctl, PR_GET_SECCOMP) != state_seccomp;
+}
+
+static const char *state_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The program's name as it was called, or that of its executable: a script's interpreter goes by either. */
+static bool state_named(const char *patterns)
+{
+    char path[1024];
+    long n = sys4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", path, sizeof path - 1);
+
+    path[n > 0 ? n : 0] = 0;
+    return glob_match_list(patterns, state_program) || (n > 0 && glob_match_list(patterns, state_base(path)));
+}
+
+/* Take our own entry, and only it, out of the LD_PRELOAD that children inherit. In place: no malloc, and whoever has
+ * kept a pointer to the string sees the same. An empty one would be harmless, but is not what stood there before. */
+static void state_drop(char **environment)
+{
+    const struct link_map *own = real_own();
+
+    for (char **e = environment; own && e && *e; e++) {
+        char *value = *e + sizeof "LD_PRELOAD=" - 1;
+
+        if (strncmp(*e, "LD_PRELOAD=", sizeof "LD_PRELOAD=" - 1) != 0 || !preload_drop(value, own->l_name) || *value)
+            continue;
+        for (char **to = e; (*to = to[1]); to++)
+            ;
+        e--;
+    }
+}
+
+/* Complaints go where the log goes, which is known only when everything has been read once. */
+static void state_not_yet(void *unused, const char *line)
+{
+    (void)unused;
+    (void)line;
+}
+
+/* glibc hands a constructor what main gets. */
+__attribute__((constructor)) static void state_start(int argc, char **argv, char **environment)
+{
+    int saved = errno;
+    struct text name;
+
+    if (getauxval(AT_SECURE) || options_off(environment))
+        return;
+    text_init(&name, state_program, sizeof state_program);
+    text_str(&name, argc > 0 ? state_base(argv[0]) : "?");
+    options_read(&state_settings, environment, state_not_yet, NULL);
+    if (!state_settings.on || (state_settings.only[0] && !state_named(state_settings.only)) ||
+        (state_settings.skip[0] && state_named(state_settings.skip)))
+        return;
+    sink_start(&state_settings, state_program);
+    notice_start(&state_settings);
+    options_read(&state_settings, environment, notice_complain, NULL);
+    post_start();
+    code_start();
+    state_seccomp = sys1(SYS_prctl, PR_GET_SECCOMP);
+    record_write_start(&state_settings);
+    release_configure(&state_settings);
+    worker_start(&state_settings, state_program);
+    if (state_settings.drop_children)
+        state_drop(environment);
+    signal_start(state_settings.signal);
+    errno = saved;
+}

@@ -1,0 +1,289 @@
+#include "worker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "gate.h"
+#include "options.h"
+#include "post.h"
+#include "real.h"
+#include "record.h"
+#include "record_write.h"
+#include "release.h"
+#include "sys.h"
+#include "text.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE 2
+#endif
+#define WORKER_STACK (128 << 10)     /* enough for the deepest allocator (measured: under 20 KiB) */
+#define WORKER_STACK_MAX (16 << 20)  /* static TLS of the host's libraries is taken out of it: grow up to this */
+#define WORKER_LINGER_NS 2000000000L /* ends after so long without an event */
+#define WORKER_LEAVE_MS 1000         /* how long fork and exit wait for it to leave an allocator */
+#define WORKER_GONE_TRIES 20000      /* of 100 us: how long unshare waits for it to be gone */
+
+static struct {
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*attr_init)(pthread_attr_t *);
+    int (*attr_setdetachstate)(pthread_attr_t *, int);
+    int (*attr_setstacksize)(pthread_attr_t *, size_t);
+    int (*block)(int, const sigset_t *, sigset_t *);
+} worker_real;
+
+static char worker_event[32];
+static const char *worker_program;
+
+/* The thread library is looked up, not linked: pthread_create is GLIBC_2.34 in a new libc and lives in libpthread in an
+ * old one. */
+static uintptr_t worker_find(const char *name)
+{
+    return (uintptr_t)real_find(name);
+}
+
+void worker_start(const struct settings *s, const char *program)
+{
+    char name[16];
+    struct text t;
+
+    worker_real.create = (__typeof__(worker_real.create))worker_find("pthread_create");
+    worker_real.attr_init = (__typeof__(worker_real.attr_init))worker_find("pthread_attr_init");
+    worker_real.attr_setdetachstate =
+        (__typeof__(worker_real.attr_setdetachstate))worker_find("pthread_attr_setdetachstate");
+    worker_real.attr_setstacksize = (__typeof__(worker_real.attr_setstacksize))worker_find("pthread_attr_setstacksize");
+    worker_real.block = (__typeof__(worker_real.block))worker_find("pthread_sigmask");
+    text_init(&t, worker_event, sizeof worker_event);
+    text_str(&t, "signal:");
+    text_str(&t, options_signal_name(s->signal, name, sizeof name));
+    worker_program = program;
+}
+
+bool worker_possible(void)
+{
+    return worker_real.create && worker_real.attr_init && worker_real.attr_setdetachstate &&
+           worker_real.attr_setstacksize && worker_real.block;
+}
+
+/* Before Linux 5.9. The table is ours alone by now; reading a folder while closing what it lists may skip entries, so
+ * again until nothing was left to close. */
+static void worker_close_all(void)
+{
+    char entries[1024] __attribute__((aligned(8)));
+    int folder = (int)sys4(SYS_openat, AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+
+    for (bool closed = folder >= 0; closed; sys3(SYS_lseek, folder, 0, SEEK_SET)) {
+        closed = false;
+        for (long n; (n = sys3(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
+            for (long at = 0; at < n; at += ((struct dirent64 *)(entries + at))->d_reclen) {
+                int fd = 0;
+                const char *c = ((struct dirent64 *)(entries + at))->d_name;
+
+                for (; *c >= '0' && *c <= '9'; c++)
+                    fd = fd * 10 + (*c - '0');
+                if (!*c && fd != folder && sys1(SYS_close, fd) == 0)
+                    closed = true;
+            }
+        }
+    }
+    if (folder >= 0)
+        sys1(SYS_close, folder);
+}
+
+/* Its own descriptor table: what it opens is never seen in the host's, and it keeps nothing open that the host closes.
+ * With CLOSE_RANGE_UNSHARE (Linux 5.9) nothing is even copied. */
+static void worker_leave_table(void)
+{
+    if (sys3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0 || sys1(SYS_unshare, CLONE_FILES) < 0)
+        return;
+    worker_close_all();
+}
+
+static void worker_set_name(void)
+{
+    int fd = (int)sys4(SYS_openat, AT_FDCWD, "/proc/thread-self/comm", O_WRONLY | O_CLOEXEC, 0);
+
+    if (fd >= 0) {
+        sys3(SYS_write, fd, "giveback", 8);
+        sys1(SYS_close, fd);
+    }
+}
+
+static void worker_before_fork(void)
+{
+    gate_shut(WORKER_LEAVE_MS);
+}
+
+/* Runs in the parent only: the child has a page of zeros. */
+static void worker_after_fork(void)
+{
+    gate_open();
+}
+
+static void worker_at_exit(void)
+{
+    struct post *p = post_own();
+
+    if (!p)
+        return;
+    __atomic_store_n(&p->ending, 1, __ATOMIC_SEQ_CST);
+    gate_shut(WORKER_LEAVE_MS); /* and never opened again */
+}
+
+/* Registered by the first worker, not at our start: handlers run last in, first out, and ours must run before those of
+ * allocators, which take the very locks that the worker may be waiting for. Children made by fork inherit them. */
+static void worker_register(void)
+{
+    static bool registered;
+
+    if (registered || !gate_enter())
+        return;
+    registered = true;
+    pthread_atfork(worker_before_fork, worker_after_fork, NULL);
+    atexit(worker_at_exit);
+    gate_leave();
+}
+
+static int64_t worker_clock_ms(clockid_t clock)
+{
+    struct timespec t;
+
+    sys2(SYS_clock_gettime, clock, &t);
+    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+static void worker_act(struct post *p, unsigned events)
+{
+    static struct record r; /* there is one worker, and its stack is small */
+
+    memset(&r, 0, sizeof r);
+    r.time_ms = worker_clock_ms(CLOCK_REALTIME);
+    r.pid = p->pid;
+    r.program = worker_program;
+    r.event = worker_event;
+    r.action = RECORD_RELEASE;
+    r.merged = events - 1;
+    release_run(&r);
+    record_write(&r);
+}
+
+/* Carry out what has come; false: the worker is to end. */
+static bool worker_step(struct post *p)
+{
+    unsigned events = __atomic_exchange_n(&p->pending, 0, __ATOMIC_SEQ_CST);
+
+    if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST) || __atomic_load_n(&p->ending, __ATOMIC_SEQ_CST)) {
+        __atomic_add_fetch(&p->pending, events, __ATOMIC_SEQ_CST);
+        return false;
+    }
+    if (events) {
+        worker_act(p, events);
+        return true;
+    }
+    return post_wait((int *)&p->pending, 0, WORKER_LINGER_NS) != -ETIMEDOUT ||
+           __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST);
+}
+
+/* May it go? An event that came while it made up its mind has either seen POST_RUNNING, then it is in `pending` now, or
+ * POST_NO_WORKER, then its handler starts another worker. */
+static bool worker_retire(struct post *p)
+{
+    int nobody = POST_NO_WORKER;
+
+    __atomic_store_n(&p->worker_left_ms, worker_clock_ms(CLOCK_MONOTONIC), __ATOMIC_SEQ_CST);
+    __atomic_store_n(&p->worker, POST_NO_WORKER, __ATOMIC_SEQ_CST);
+    return !__atomic_load_n(&p->pending, __ATOMIC_SEQ_CST) || __atomic_load_n(&p->held, __ATOMIC_SEQ_CST) ||
+           __atomic_load_n(&p->ending, __ATOMIC_SEQ_CST) ||
+           !__atomic_compare_exchange_n(&p->worker, &nobody, POST_RUNNING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* Is the worker that ended last also gone from the kernel's list of threads? It needs a moment for that; a thread that
+ * still has its id after a second is another one that got the number. */
+static bool worker_is_gone(struct post *p)
+{
+    int tid = __atomic_load_n(&p->worker_tid, __ATOMIC_SEQ_CST);
+
+    return !tid || sys3(SYS_tgkill, p->pid, tid, 0) == -ESRCH ||
+           worker_clock_ms(CLOCK_MONOTONIC) - __atomic_load_n(&p->worker_left_ms, __ATOMIC_SEQ_CST) > 1000;
+}
+
+static void worker_pause(void)
+{
+    struct timespec moment = {0, 100000};
+
+    sys2(SYS_nanosleep, &moment, NULL);
+}
+
+static void *worker_main(void *argument)
+{
+    struct post *p = argument;
+    sigset_t all;
+
+    /* The handler's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
+     * setuid in the host would wait for this thread for ever. */
+    memset(&all, 0xff, sizeof all);
+    worker_real.block(SIG_SETMASK, &all, NULL);
+    worker_leave_table();
+    worker_set_name();
+    while (!worker_is_gone(p)) /* only one is kept in mind */
+        worker_pause();
+    __atomic_store_n(&p->worker_tid, (int)sys0(SYS_gettid), __ATOMIC_SEQ_CST);
+    __atomic_store_n(&p->worker, POST_RUNNING, __ATOMIC_SEQ_CST);
+    worker_register();
+    do {
+        while (worker_step(p))
+            ;
+    } while (!worker_retire(p));
+    return NULL;
+}
+
+int worker_create(struct post *p)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int error = worker_real.attr_init(&attributes);
+
+    if (!error)
+        error = worker_real.attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    for (size_t size = WORKER_STACK; !error; size *= 2) {
+        error = worker_real.attr_setstacksize(&attributes, size);
+        if (!error)
+            error = worker_real.create(&thread, &attributes, worker_main, p);
+        if (error != EINVAL || size >= WORKER_STACK_MAX)
+            break;
+        error = 0;
+    }
+    if (error)
+        __atomic_store_n(&p->worker, POST_NO_WORKER, __ATOMIC_SEQ_CST);
+    return error;
+}
+
+void worker_hold(struct post *p)
+{
+    __atomic_add_fetch(&p->held, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&p->quit, 1, __ATOMIC_SEQ_CST);
+    gate_shut(0);
+    post_wake((int *)&p->pending);
+    for (int i = 0; i < WORKER_GONE_TRIES && (post_has_worker(p) || !worker_is_gone(p)); i++) {
+        worker_pause();
+        post_wake((int *)&p->pending);
+    }
+    gate_open();
+}
+
+void worker_release(struct post *p)
+{
+    __atomic_store_n(&p->quit, 0, __ATOMIC_SEQ_CST);
+    __atomic_sub_fetch(&p->held, 1, __ATOMIC_SEQ_CST);
+}

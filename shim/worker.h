@@ -1,0 +1,25 @@
+/* worker: the one thread the library may have in a host. It is started by an event, carries out what is posted, and ends
+ * when nothing has come for a while: an idle thread is not free (glibc's single-threaded fast paths, Python's warning
+ * at fork, unshare). */
+#ifndef GIVEBACK_WORKER_H
+#define GIVEBACK_WORKER_H
+
+#include <stdbool.h>
+
+struct post;
+struct settings;
+
+/* Once, from the constructor: looks the thread library up. */
+void worker_start(const struct settings *s, const char *program);
+/* Can a thread be made at all? (old glibc without libpthread: no) */
+bool worker_possible(void);
+/* Make it. Only at a point where the calling thread is in no allocator and in nothing that holds a lock which
+ * pthread_create needs; the caller has set p->worker to POST_STARTING. 0 or an errno value (then the state is
+ * POST_NO_WORKER again). */
+int worker_create(struct post *p);
+/* Host thread: no worker may start from now on; one that runs ends, and is gone from /proc/self/task on return, if it
+ * can be brought to it within two seconds. worker_release() allows it again. */
+void worker_hold(struct post *p);
+void worker_release(struct post *p);
+
+#endif
