@@ -82,13 +82,14 @@ tests: all $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers $(V
 check: export BUILD := $(BUILD)
 check:
 	scripts/install-deps build check demo
-	MAKE='$(MAKE)' scripts/check-all $(CHECKS)
+	scripts/check-all $(CHECKS)
 check-unit: $(BUILD)/unit/unit
 	$<
 check-preload: all $(BUILD)/preload/preload $(VICTIMS)
 	$(BUILD)/preload/preload
 check-objects: all
 	scripts/check-objects $(BUILD)
+	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
 check-tool: all
 	scripts/check-tool $(BUILD)
 check-docs: all
