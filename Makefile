@@ -31,7 +31,12 @@ FUZZ_OBJ := $(call objects,$(wildcard test/fuzz/*.c))
 VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildcard test/victim/*.c))) \
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
+WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
+WORKLOADS := mkcheckpoint modelserver modelclient
+WORKLOAD_MAIN := $(WORKLOADS:%=$(BUILD)/obj/test/workload/%.o)
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(wildcard test/bench/*.c))
+WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
+WORKLOADS := $(addprefix $(BUILD)/workload/,mkcheckpoint modelserver modelclient)
 
 all: $(BUILD)/libgiveback.so $(BUILD)/giveback
 
@@ -45,6 +50,8 @@ $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
 $(CLI_OBJ): KIND := -iquote lib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
 $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -iquote lib -iquote shim -DBUILD_DIR='"$(abspath $(BUILD))"' $(CHECK_CFLAGS)
+# -ffp-contract=off: server and reference must round alike. -O3: the matrix products are to be vectorized.
+$(WORKLOAD_OBJ): KIND := -O3 -ffp-contract=off
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
@@ -72,13 +79,27 @@ $(BUILD)/victim/%: test/victim/%.c
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
 	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
+$(WORKLOADS:%=$(BUILD)/workload/%): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(filter-out $(WORKLOAD_MAIN),$(WORKLOAD_OBJ))
+	@mkdir -p $(@D)
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ -pthread -lm
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
+# The server exports its functions (-rdynamic), so that a tool can name repack_weights in an ordinary executable.
+workload = $(call objects,$(addprefix test/workload/,$(1)))
+WORKLOAD_SHARED := $(call workload,model.c gptq.c tensor.c safetensors.c protocol.c options.c)
+$(BUILD)/workload/mkcheckpoint: $(call workload,mkcheckpoint.c options.c)
+$(BUILD)/workload/modelserver: $(call workload,modelserver.c) $(WORKLOAD_SHARED)
+$(BUILD)/workload/modelclient: $(call workload,modelclient.c reference.c) $(WORKLOAD_SHARED)
+$(WORKLOADS):
+	@mkdir -p $(@D)
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -lm -pthread
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
 CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
-tests: all $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers $(VICTIMS)
+workload: $(WORKLOADS:%=$(BUILD)/workload/%)
+victims: $(VICTIMS)
+tests: all workload victims $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
 check: export BUILD := $(BUILD)
 check:
 	scripts/install-deps build check demo
@@ -94,11 +115,33 @@ check-tool: all
 	scripts/check-tool $(BUILD)
 check-docs: all
 	scripts/check-docs $(BUILD)
+check-workload: all $(WORKLOADS)
+	scripts/check-workload $(BUILD)
+check-torch: all
+	scripts/check-torch $(BUILD)
 check-fuzz: $(BUILD)/fuzz/parsers
 	$<
 check-sanitize:
 	$(MAKE) SANITIZE=address,undefined check-unit check-fuzz
 
+demo: install-deps
+	$(MAKE) all $(WORKLOADS)
+	scripts/demo $(BUILD)
+check-aarch64:
+	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all victims
+	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
+check-workload check-torch: all workload
+	scripts/$@ $(BUILD)
+check-wheels: all
+	scripts/$@ $(BUILD)
+
+bench: all workload $(BENCHES)
+	scripts/install-deps bench
+	scripts/bench $(BUILD)
+demo:
+	scripts/install-deps demo
+	$(MAKE) all workload
+	scripts/demo $(BUILD)
 docs: $(BUILD)/giveback
 	scripts/write-docs $<
 install: all
@@ -111,5 +154,5 @@ install-deps:
 clean:
 	rm -rf $(BUILD)
 
--include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES))
-.PHONY: all tests check $(CHECKS:%=check-%) docs install install-deps clean
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES) $(WORKLOAD_OBJ))
+.PHONY: all tests check $(CHECKS:%=check-%) check-torch demo docs install install-deps clean

@@ -1,0 +1,24 @@
+/* tensor: a matrix on the heap, by plain malloc and free, as a program does that leaves memory to its allocator. */
+#ifndef WORKLOAD_TENSOR_H
+#define WORKLOAD_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tensor {
+    size_t rows, cols, item; /* item: bytes of one element */
+    union {
+        void *data;
+        int8_t *i8;
+        uint16_t *u16;
+        int32_t *i32;
+        uint32_t *u32;
+        float *f32;
+    };
+};
+
+/* Never NULL: without memory the program ends with one line. The content is not initialised. */
+struct tensor *tensor_new(size_t rows, size_t cols, size_t item);
+void tensor_free(struct tensor *t);
+
+#endif
