@@ -31,9 +31,6 @@ FUZZ_OBJ := $(call objects,$(wildcard test/fuzz/*.c))
 VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildcard test/victim/*.c))) \
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
-WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
-WORKLOADS := mkcheckpoint modelserver modelclient
-WORKLOAD_MAIN := $(WORKLOADS:%=$(BUILD)/obj/test/workload/%.o)
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(wildcard test/bench/*.c))
 WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
 WORKLOADS := $(addprefix $(BUILD)/workload/,mkcheckpoint modelserver modelclient)
@@ -79,25 +76,22 @@ $(BUILD)/victim/%: test/victim/%.c
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
 	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
-$(WORKLOADS:%=$(BUILD)/workload/%): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(filter-out $(WORKLOAD_MAIN),$(WORKLOAD_OBJ))
-	@mkdir -p $(@D)
-	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ -pthread -lm
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
 # The server exports its functions (-rdynamic), so that a tool can name repack_weights in an ordinary executable.
-workload = $(call objects,$(addprefix test/workload/,$(1)))
-WORKLOAD_SHARED := $(call workload,model.c gptq.c tensor.c safetensors.c protocol.c options.c)
-$(BUILD)/workload/mkcheckpoint: $(call workload,mkcheckpoint.c options.c)
-$(BUILD)/workload/modelserver: $(call workload,modelserver.c) $(WORKLOAD_SHARED)
-$(BUILD)/workload/modelclient: $(call workload,modelclient.c reference.c) $(WORKLOAD_SHARED)
+part = $(call objects,$(addprefix test/workload/,$(1)))
+WORKLOAD_SHARED := $(call part,model.c gptq.c tensor.c safetensors.c protocol.c options.c)
+$(BUILD)/workload/mkcheckpoint: $(call part,mkcheckpoint.c options.c)
+$(BUILD)/workload/modelserver: $(call part,modelserver.c) $(WORKLOAD_SHARED)
+$(BUILD)/workload/modelclient: $(call part,modelclient.c reference.c) $(WORKLOAD_SHARED)
 $(WORKLOADS):
 	@mkdir -p $(@D)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -lm -pthread
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
 CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
-workload: $(WORKLOADS:%=$(BUILD)/workload/%)
+workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
 check: export BUILD := $(BUILD)
@@ -115,18 +109,11 @@ check-tool: all
 	scripts/check-tool $(BUILD)
 check-docs: all
 	scripts/check-docs $(BUILD)
-check-workload: all $(WORKLOADS)
-	scripts/check-workload $(BUILD)
-check-torch: all
-	scripts/check-torch $(BUILD)
 check-fuzz: $(BUILD)/fuzz/parsers
 	$<
 check-sanitize:
 	$(MAKE) SANITIZE=address,undefined check-unit check-fuzz
 
-demo: install-deps
-	$(MAKE) all $(WORKLOADS)
-	scripts/demo $(BUILD)
 check-aarch64:
 	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all victims
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
@@ -155,4 +142,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES) $(WORKLOAD_OBJ))
-.PHONY: all tests check $(CHECKS:%=check-%) check-torch demo docs install install-deps clean
+.PHONY: all workload victims tests check $(CHECKS:%=check-%) check-torch bench demo docs install install-deps clean
