@@ -32,8 +32,6 @@ VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildca
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(wildcard test/bench/*.c))
-WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
-WORKLOADS := $(addprefix $(BUILD)/workload/,mkcheckpoint modelserver modelclient)
 
 all: $(BUILD)/libgiveback.so $(BUILD)/giveback
 
@@ -79,16 +77,6 @@ $(BUILD)/victim/%: test/victim/%.cc
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
-# The server exports its functions (-rdynamic), so that a tool can name repack_weights in an ordinary executable.
-part = $(call objects,$(addprefix test/workload/,$(1)))
-WORKLOAD_SHARED := $(call part,model.c gptq.c tensor.c safetensors.c protocol.c options.c)
-$(BUILD)/workload/mkcheckpoint: $(call part,mkcheckpoint.c options.c)
-$(BUILD)/workload/modelserver: $(call part,modelserver.c) $(WORKLOAD_SHARED)
-$(BUILD)/workload/modelclient: $(call part,modelclient.c reference.c) $(WORKLOAD_SHARED)
-$(WORKLOADS):
-	@mkdir -p $(@D)
-	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -lm -pthread
-
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
 CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
