@@ -32,6 +32,10 @@ VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildca
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(wildcard test/bench/*.c))
+WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
+WORKLOAD_NAMES := mkcheckpoint modelserver modelclient
+WORKLOADS := $(WORKLOAD_NAMES:%=$(BUILD)/workload/%)
+WORKLOAD_SHARED := $(filter-out $(WORKLOAD_NAMES:%=$(BUILD)/obj/test/workload/%.o),$(WORKLOAD_OBJ))
 
 all: $(BUILD)/libgiveback.so $(BUILD)/giveback
 
@@ -77,6 +81,11 @@ $(BUILD)/victim/%: test/victim/%.cc
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
+# -rdynamic: a tool can name repack_weights, in the symbol table of an ordinary executable.
+$(WORKLOADS): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(WORKLOAD_SHARED)
+	@mkdir -p $(@D)
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -pthread -lm
+
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
 CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
