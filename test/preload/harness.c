@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define RECORD_MARK "\"action\":" /* what a record has and a notice has not */
+
 static const struct {
     const char *name, *preload;
 } allocator_table[ALLOCATORS] = {
@@ -288,7 +290,7 @@ void host_wait_log(struct host *h, const char *text, unsigned n)
 
 unsigned host_records(const struct host *h)
 {
-    return host_count_log(h, "{\"v\"");
+    return host_count_log(h, RECORD_MARK);
 }
 
 unsigned host_notices(const struct host *h)
@@ -298,10 +300,10 @@ unsigned host_notices(const struct host *h)
 
 void host_record(struct host *h, unsigned n, char *buffer, size_t size)
 {
-    host_wait_log(h, "{\"v\"", n + 1);
+    host_wait_log(h, RECORD_MARK, n + 1);
     char *all = file_text(h->log), *rest = all, *line;
     while ((line = strsep(&rest, "\n")))
-        if (strstr(line, "{\"v\"") && n-- == 0)
+        if (strstr(line, RECORD_MARK) && n-- == 0)
             (void)snprintf(buffer, size, "%s", line);
     free(all);
 }
@@ -310,7 +312,7 @@ void host_release(struct host *h)
 {
     unsigned n = host_records(h);
     host_kill(h, SIGUSR1);
-    host_wait_log(h, "{\"v\"", n + 1);
+    host_wait_log(h, RECORD_MARK, n + 1);
 }
 
 int host_end(struct host *h)
@@ -349,27 +351,64 @@ void host_clean(struct host *h)
     ck_assert_msg(rmdir(h->dir) == 0, "cannot remove %s: %s", h->dir, strerror(errno));
 }
 
-int host_same(const struct host_setup *s, unsigned releases)
+unsigned host_storm(struct host *h, int sig, unsigned per_second)
+{
+    struct timespec next;
+    unsigned sent = 0;
+    (void)clock_gettime(CLOCK_MONOTONIC, &next);
+    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000; !host_gone(h); sent++) {
+        (void)kill(h->pid, sig); /* a zombie takes it too, and it is reaped only here */
+        next.tv_nsec += 1000000000L / per_second;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        if (now_ms() > end)
+            host_fail(h, "waiting for the host's end under a storm of signals");
+    }
+    return sent;
+}
+
+void host_wait_caught(struct host *h, int sig)
+{
+    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000; !(host_mask(h, "SigCgt") >> (sig - 1) & 1); look_again())
+        if (host_gone(h) || now_ms() > end)
+            host_fail(h, "waiting for a handler to be there");
+}
+
+/* One run of host_same. */
+static void host_talk(struct host *h, const struct host_setup *s, unsigned turns, unsigned releases)
+{
+    host_start(h, s);
+    for (unsigned i = 1; i <= turns; i++) {
+        host_wait_lines(h, "ready", i);
+        for (unsigned n = 0; n < releases; n++)
+            host_release(h);
+        host_say(h, "\n");
+    }
+    (void)host_end(h);
+}
+
+void host_compare(struct host *bare, struct host *with, const char *what)
+{
+    char *out = file_text(bare->out), *err = file_text(bare->err), *out_with = file_text(with->out), *err_with = file_text(with->err);
+    ck_assert_msg(bare->status == with->status, "%s: status %#x without, %#x with the library\nout: %s\nerr: %s\nlog: %s", what,
+                  bare->status, with->status, out_with, err_with, file_text(with->log));
+    ck_assert_msg(strcmp(out, out_with) == 0, "%s: stdout without:\n%s\nwith the library:\n%s", what, out, out_with);
+    ck_assert_msg(strcmp(err, err_with) == 0, "%s: stderr without:\n%s\nwith the library:\n%s", what, err, err_with);
+    free(out), free(err), free(out_with), free(err_with);
+}
+
+int host_same(const struct host_setup *s, unsigned turns, unsigned releases)
 {
     struct host bare, with;
     struct host_setup without = *s;
+    char what[200];
     without.place = WITHOUT;
-    host_start(&bare, &without);
-    int status = host_end(&bare);
-    host_start(&with, s);
-    if (releases)
-        host_wait_line(&with, "ready");
-    for (unsigned i = 0; i < releases; i++)
-        host_release(&with);
-    int status_with = host_end(&with);
-    char *out = file_text(bare.out), *err = file_text(bare.err), *out_with = file_text(with.out), *err_with = file_text(with.err);
-    ck_assert_msg(status == status_with, "%s under %s: status %#x without, %#x with the library\nerr: %s\nlog: %s", s->argv[0],
-                  allocator_name(s->allocator), status, status_with, err_with, file_text(with.log));
-    ck_assert_msg(strcmp(out, out_with) == 0, "%s under %s: stdout differs: without\n%s\nwith the library\n%s", s->argv[0],
-                  allocator_name(s->allocator), out, out_with);
-    ck_assert_msg(strcmp(err, err_with) == 0, "%s under %s: stderr differs: without\n%s\nwith the library\n%s", s->argv[0],
-                  allocator_name(s->allocator), err, err_with);
-    free(out), free(err), free(out_with), free(err_with);
+    host_talk(&bare, &without, turns, 0);
+    host_talk(&with, s, turns, releases);
+    (void)snprintf(what, sizeof what, "%s under %s", s->argv[0], allocator_name(s->allocator));
+    host_compare(&bare, &with, what);
+    int status = with.status;
     host_clean(&bare);
     host_clean(&with);
     return status;

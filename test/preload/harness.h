@@ -67,7 +67,7 @@ void host_wait_lines(struct host *h, const char *line, unsigned n);
 /* Wait until the log holds n lines with `text` in them. */
 void host_wait_log(struct host *h, const char *text, unsigned n);
 unsigned host_count_log(const struct host *h, const char *text);
-/* Records (GIVEBACK_FORMAT=json is set, so they begin with '{'), and the lines that are none: notices. */
+/* Records (GIVEBACK_FORMAT=json is set), and the lines that are none: notices. */
 unsigned host_records(const struct host *h);
 unsigned host_notices(const struct host *h);
 /* The n-th record, counted from 0, into the buffer; waits for it. */
@@ -104,9 +104,17 @@ int64_t json_number(const char *record, const char *key);
 /* The string after "key": or "null", into the buffer. */
 void json_string(const char *record, const char *key, char *buffer, size_t size);
 
-/* Run it without the library and with it, with the same input to its end: status, stdout and stderr must be equal.
- * Returns the wait status. `release`: send this many SIGUSR1 after "ready", one record each, in the run with it. */
-int host_same(const struct host_setup *s, unsigned releases);
+/* Signals at that rate until the host has ended by itself; how many were sent. */
+unsigned host_storm(struct host *h, int sig, unsigned per_second);
+/* Wait until the kernel says that a handler for the signal is installed (SigCgt). */
+void host_wait_caught(struct host *h, int sig);
+
+/* Status, stdout and stderr of two hosts that have ended must be equal. */
+void host_compare(struct host *bare, struct host *with, const char *what);
+/* Run it without the library and with it to its end: status, stdout and stderr must be equal. At each of so many lines
+ * "ready" it gets one line on stdin; with the library that many SIGUSR1 first, and a record for each is waited for.
+ * Returns the wait status. */
+int host_same(const struct host_setup *s, unsigned turns, unsigned releases);
 
 /* One function a driver; main.c runs them. */
 #define SUITE(name) Suite *suite_##name(void);
