@@ -31,7 +31,7 @@ FUZZ_OBJ := $(call objects,$(wildcard test/fuzz/*.c))
 VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildcard test/victim/*.c))) \
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
-BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(wildcard test/bench/*.c))
+BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
 WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
 WORKLOAD_NAMES := mkcheckpoint modelserver modelclient
 WORKLOADS := $(WORKLOAD_NAMES:%=$(BUILD)/workload/%)
@@ -69,7 +69,7 @@ $(BUILD)/unit/unit $(BUILD)/preload/preload:
 $(BUILD)/fuzz/parsers: $(FUZZ_OBJ) $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
-$(BUILD)/victim/lib%.so: test/victim/lib%.c
+$(filter %.so,$(VICTIMS) $(BENCHES)): $(BUILD)/%.so: test/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib -fPIC -shared $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/victim/%: test/victim/%.c
@@ -78,9 +78,10 @@ $(BUILD)/victim/%: test/victim/%.c
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
 	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
+# -rdynamic: GIVEBACK_CALL must find a function of the latency bench's host.
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -rdynamic $(DEPEND) -o $@ $< -pthread -ldl
 # -rdynamic: a tool can name repack_weights, in the symbol table of an ordinary executable.
 $(WORKLOADS): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(WORKLOAD_SHARED)
 	@mkdir -p $(@D)
@@ -119,7 +120,8 @@ check-workload check-torch: all workload
 check-wheels: all
 	scripts/$@ $(BUILD)
 
-bench: all workload $(BENCHES)
+benches: $(BENCHES)
+bench: all workload benches
 	scripts/install-deps bench
 	scripts/bench $(BUILD)
 demo:
@@ -139,4 +141,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES) $(WORKLOAD_OBJ))
-.PHONY: all workload victims tests check $(CHECKS:%=check-%) check-torch bench demo docs install install-deps clean
+.PHONY: all workload victims tests check $(CHECKS:%=check-%) check-torch benches bench demo docs install install-deps clean
