@@ -114,7 +114,8 @@ static int options_set_log(struct settings *s, const char *value, struct text *c
     for (const char *c = strchr(value, '%'); c; c = strchr(c + 2, '%'))
         if (!c[1] || !strchr("pn%", c[1])) {
             struct options_item item = {c, c[1] ? 2 : 1};
-            return options_bad(complaint, OPTION_LOG, value, item, "%p (process id), %n (program's name) or %% in a path");
+            return options_bad(complaint, OPTION_LOG, value, item,
+                               "%p (process id), %n (program's name) or %% in a path");
         }
     s->log = OPTION_LOG_PATH;
     memcpy(s->log_path, value, whole.n + 1);
@@ -189,7 +190,8 @@ static int options_set_list(char *list, enum option_id id, const char *value, st
         text_mem(&out, item.at, item.n);
     }
     if (!bad && !out.len)
-        return options_bad(complaint, id, value, (struct options_item){value, strlen(value)}, option_table[id].argument);
+        return options_bad(complaint, id, value, (struct options_item){value, strlen(value)},
+                           option_table[id].argument);
     if (bad > 1) {
         text_str(complaint, " (and ");
         text_u64(complaint, bad - 1);

@@ -99,8 +99,10 @@ static unsigned procfs_keys(struct procfs_span text, const struct procfs_key *ke
 int procfs_status(const char *text, size_t n, struct procfs_memory *m)
 {
     static const struct procfs_key keys[] = {
-        {"RssFile:", offsetof(struct procfs_memory, file)},  {"RssShmem:", offsetof(struct procfs_memory, shmem)},
-        {"VmSwap:", offsetof(struct procfs_memory, swap)},   {"VmLck:", offsetof(struct procfs_memory, locked)},
+        {"RssFile:", offsetof(struct procfs_memory, file)},
+        {"RssShmem:", offsetof(struct procfs_memory, shmem)},
+        {"VmSwap:", offsetof(struct procfs_memory, swap)},
+        {"VmLck:", offsetof(struct procfs_memory, locked)},
     };
     static const struct procfs_key anon = {"RssAnon:", offsetof(struct procfs_memory, anon)};
     struct procfs_span all = {text, text + n}, line;
@@ -153,11 +155,12 @@ int procfs_statm(const char *text, size_t n, int64_t page_size, struct procfs_me
 
 int procfs_stat_minflt(const char *text, size_t n, int64_t *minflt)
 {
-    const char *name_end = n ? memrchr(text, ')', n) : NULL;
-    struct procfs_span s = {name_end ? name_end + 1 : text, text + n};
+    struct procfs_span s = {text + n, text + n};
     int64_t value;
 
-    if (!name_end || !memchr(text, '(', (size_t)(name_end - text)))
+    while (s.at > text && s.at[-1] != ')') /* the name may hold any character, the fields behind it no ')' */
+        s.at--;
+    if (s.at == text || !memchr(text, '(', (size_t)(s.at - text)))
         return -EINVAL;
     for (int field = 3; field < 10; field++) { /* 3 is the state, a letter; tty and tpgid may be negative */
         procfs_skip_blanks(&s);

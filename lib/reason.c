@@ -53,9 +53,8 @@ static bool reason_share(int64_t part, int64_t whole, int64_t hundredths)
  * way, so it counts only where it covers most of what is resident or all that is still held. */
 static bool reason_is_locked(const struct record *r, const struct reason_sum *sum)
 {
-    return r->after.locked >= REASON_NOTHING &&
-           (reason_share(r->after.locked, r->after.anon, 50) ||
-            (sum->held >= REASON_NOTHING && r->after.locked >= sum->held));
+    return r->after.locked >= REASON_NOTHING && (reason_share(r->after.locked, r->after.anon, 50) ||
+                                                 (sum->held >= REASON_NOTHING && r->after.locked >= sum->held));
 }
 
 /* MADV_FREE pages count in RssAnon until the kernel needs memory; not the reason where much more is held otherwise. */

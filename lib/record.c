@@ -44,7 +44,7 @@ static void record_levels(struct text *t, int64_t before, int64_t after, int64_t
 
 static void record_duration(struct text *t, int64_t ns)
 {
-    int64_t us = (ns + 500) / 1000, ms = (us + 500) / 1000;
+    int64_t us = ns / 1000 + (ns % 1000 >= 500), ms = us / 1000 + (us % 1000 >= 500);
 
     if (us < 1000) {
         text_i64(t, us);
@@ -263,8 +263,9 @@ static void record_memory(struct text *t, const char *key, const struct procfs_m
     const struct {
         const char *name;
         int64_t figure;
-    } figures[] = {{"anon", m->anon},         {"file", m->file},           {"shmem", m->shmem},   {"swap", m->swap},
-                   {"lazyfree", m->lazyfree}, {"hugepages", m->hugepages}, {"locked", m->locked}, {"pss_anon", m->pss_anon}};
+    } figures[] = {{"anon", m->anon},     {"file", m->file},         {"shmem", m->shmem},
+                   {"swap", m->swap},     {"lazyfree", m->lazyfree}, {"hugepages", m->hugepages},
+                   {"locked", m->locked}, {"pss_anon", m->pss_anon}};
 
     record_key(t, key);
     text_char(t, '{');
