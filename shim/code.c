@@ -24,7 +24,7 @@ struct code_found {
     unsigned long long reserved[7];
 };
 
-static struct code_range code_libc, code_libpthread;
+static struct code_range code_libc, code_libpthread, code_cond_wait;
 static int (*code_find_object)(void *, struct code_found *);
 static unsigned code_objects; /* of program start: they are never unloaded, so their part of the list never changes */
 
@@ -56,6 +56,15 @@ static struct code_range code_range_of(const struct link_map *map)
     return range.end ? range : (struct code_range){0, 0};
 }
 
+static void code_start_libpthread(const struct link_map *map, const struct elfsym *e)
+{
+    const ElfW(Sym) *wait = elfsym_find(e, "pthread_cond_wait");
+
+    code_libpthread = code_range_of(map);
+    if (wait)
+        code_cond_wait = (struct code_range){map->l_addr + wait->st_value, map->l_addr + wait->st_value + wait->st_size};
+}
+
 void code_start(void)
 {
     for (struct link_map *map = real_objects(); map; map = map->l_next, code_objects++) {
@@ -66,7 +75,7 @@ void code_start(void)
         if (!code_libc.end && elfsym_find(&e, "gnu_get_libc_version"))
             code_libc = code_range_of(map);
         else if (!code_libpthread.end && e.soname && strcmp(e.soname, "libpthread.so.0") == 0)
-            code_libpthread = code_range_of(map);
+            code_start_libpthread(map, &e);
     }
     code_find_object = (int (*)(void *, struct code_found *))(uintptr_t)real_find("_dl_find_object");
 }
@@ -79,6 +88,11 @@ static bool code_within(const struct code_range *r, uintptr_t pc)
 bool code_in_libc(uintptr_t pc)
 {
     return code_within(&code_libc, pc) || code_within(&code_libpthread, pc);
+}
+
+bool code_in_cond_wait(uintptr_t pc)
+{
+    return code_within(&code_cond_wait, pc);
 }
 
 /* The object that defines `malloc` first, by its place in the list; -1: none. */

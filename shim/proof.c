@@ -26,12 +26,13 @@ static long proof_peek(uintptr_t at, void *to, size_t n)
 }
 
 /* Locks wait with FUTEX_WAIT, so only FUTEX_WAIT_BITSET (condition variables, semaphores, joins) shows that none is
- * being taken; and the shared FUTEX_WAIT on a thread's id by which pthread_join waits in glibc before 2.34. */
+ * being taken; in glibc before 2.34 also the code of pthread_cond_wait, and the shared FUTEX_WAIT on a thread's id by
+ * which pthread_join waits. */
 static bool proof_futex(const struct context *c)
 {
     long operation = c->argument[1];
 
-    if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+    if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET || code_in_cond_wait(c->pc))
         return true;
     return operation == FUTEX_WAIT && c->argument[2] > 0 &&
            sys3(SYS_tgkill, sys0(SYS_getpid), c->argument[2], 0) == 0;
@@ -42,7 +43,6 @@ static bool proof_futex(const struct context *c)
 static bool proof_call(const struct context *c)
 {
     switch (c->number) {
-    case -1: /* a cancellation point of a new glibc: none is inside an allocator */
     case SYS_read: case SYS_write: case SYS_readv: case SYS_writev:
     case SYS_recvfrom: case SYS_recvmsg: case SYS_recvmmsg: case SYS_sendto: case SYS_sendmsg: case SYS_sendmmsg:
     case SYS_accept: case SYS_accept4: case SYS_connect:

@@ -14,6 +14,7 @@
 #include "post.h"
 #include "proof.h"
 #include "real.h"
+#include "resume.h"
 #include "state.h"
 #include "sys.h"
 #include "worker.h"
@@ -231,16 +232,16 @@ static void signal_handle(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
     struct post *p = post_own();
-    const ucontext_t *u = context;
+    ucontext_t *u = context;
     struct context c;
 
-    (void)number;
     if (p) {
         context_read(u, code_in_libc, &c);
         if (info->si_value.sival_ptr != &signal_cookie || (info->si_code != SI_TIMER && info->si_code != SI_QUEUE))
             post_event(p);
         if (!post_has_worker(p) && __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST))
             signal_try(p, u, &c, (uintptr_t)__builtin_return_address(0));
+        resume_call(u, &c, number);
     }
     errno = saved;
 }

@@ -16,7 +16,7 @@ void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct con
     for (int i = 0; i < 6; i++)
         c->argument[i] = (long)m->regs[i];
     c->call = CONTEXT_NO_CALL;
-    c->number = -2;
+    c->number = -1;
     if (!in_libc(c->pc))
         return;
     memcpy(&here, (const void *)c->pc, sizeof here);
@@ -27,6 +27,13 @@ void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct con
         c->call = CONTEXT_EINTR; /* its first argument is gone, the number in x8 is not */
     if (c->call != CONTEXT_NO_CALL)
         c->number = (long)m->regs[8];
+}
+
+bool context_again(ucontext_t *u, const struct context *c)
+{
+    (void)u;
+    (void)c;
+    return false;
 }
 
 /* The return address is not in the frame here, but in the stack frame of the handler's function: its mere presence

@@ -15,13 +15,16 @@ enum context_call {
 struct context {
     uintptr_t pc, sp, thread; /* thread: the thread pointer, 0 where it is not cheap to have */
     enum context_call call;
-    long number;      /* of the system call; -1: unknown, but one of those that are cancellation points */
+    long number;      /* of the system call, when there is one */
     long argument[6]; /* as the kernel got them */
 };
 
 /* Looks at the code around the program counter, so that must be readable: `in_libc` says whether it is in libc, where it
  * is; elsewhere no call is looked for. Handler only. */
 void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct context *c);
+/* Have the call of c made again, as if it had not been interrupted. Only for CONTEXT_EINTR; false: this machine cannot
+ * (aarch64 has lost the first argument by then), nothing is changed. */
+bool context_again(ucontext_t *u, const struct context *c);
 /* Do the words at `at` on a stack begin a signal frame that the kernel made? The first is the address that a handler
  * returns to, `words` are CONTEXT_FRAME_WORDS words from there on. */
 #define CONTEXT_FRAME_WORDS 32

@@ -1,0 +1,75 @@
+#include "resume.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "sys.h"
+
+/* A sleep may be made again when what is left of it stands where its length stood (sleep(3), std::this_thread::sleep_for),
+ * or when it ends at a given time. */
+static bool resume_sleep(long flags, long length, long left)
+{
+    return (flags & TIMER_ABSTIME) || (left && left == length);
+}
+
+/* Would the same call, with the same registers, be the rest of the one that was interrupted? Without a timeout, with an
+ * absolute one, and with one that the kernel counts down in place. SA_RESTART sees to all others that can be repeated. */
+static bool resume_is_exact(const struct context *c)
+{
+    const long *a = c->argument;
+
+    switch (c->number) {
+#ifdef SYS_poll
+    case SYS_poll: return (int)a[2] < 0;
+    case SYS_epoll_wait: return (int)a[3] < 0;
+    case SYS_select: case SYS_pause: return true;
+#endif
+    case SYS_ppoll: case SYS_pselect6: case SYS_rt_sigsuspend: return true;
+    case SYS_epoll_pwait: return (int)a[3] < 0;
+#ifdef SYS_epoll_pwait2
+    case SYS_epoll_pwait2: return !a[3];
+#endif
+    case SYS_rt_sigtimedwait: return !a[2];
+    case SYS_nanosleep: return resume_sleep(0, a[0], a[1]);
+    case SYS_clock_nanosleep: return resume_sleep(a[1], a[2], a[3]);
+    case SYS_futex: return (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+    case SYS_semop: case SYS_msgrcv: case SYS_msgsnd: case SYS_mq_timedreceive: case SYS_mq_timedsend: return true;
+    case SYS_semtimedop: return !a[3];
+    case SYS_io_getevents: return !a[4];
+    default: return false;
+    }
+}
+
+/* Has the host a handler of its own, for any signal? Then the EINTR may be the trace of that handler: a signal of the
+ * host's may have come a moment before ours, and `while (!stop) poll(fds, n, -1)` would sleep on for ever if its EINTR
+ * were lost. That moment cannot be told apart afterwards (a pending signal can, one whose handler has just returned
+ * cannot: 1 in 12,000 was lost so), so such a host sees its EINTR, as it must expect anyway. 32 and 33 are glibc's. */
+static bool resume_host_handles(int ours)
+{
+    for (int n = 1; n <= 64; n++) {
+        struct {
+            uintptr_t handler;
+            unsigned long flags;
+            uintptr_t restorer;
+            uint64_t mask;
+        } now;
+
+        if (n == ours || n == 32 || n == 33 || n == SIGKILL || n == SIGSTOP)
+            continue;
+        if (sys4(SYS_rt_sigaction, n, NULL, &now, sizeof now.mask) < 0 ||
+            (now.handler != (uintptr_t)SIG_DFL && now.handler != (uintptr_t)SIG_IGN))
+            return true;
+    }
+    return false;
+}
+
+void resume_call(ucontext_t *u, const struct context *c, int number)
+{
+    if (c->call == CONTEXT_EINTR && resume_is_exact(c) && !resume_host_handles(number))
+        context_again(u, c);
+}
