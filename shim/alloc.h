@@ -15,6 +15,9 @@
 
 enum { ALLOC_FUNCTIONS = 6, ALLOC_COPIES = 24, ALLOC_SYMBOL_MAX = 64 };
 
+/* ALLOC_LATER: more to do after a moment, in which no lock is held. */
+enum { ALLOC_DONE, ALLOC_MORE, ALLOC_LATER };
+
 /* Bytes; PROCFS_UNKNOWN where the allocator does not tell. */
 struct alloc_figures {
     int64_t held;  /* freed by the program and kept by the allocator: an upper bound of what is resident of it */
@@ -31,7 +34,8 @@ struct alloc_copy {
     char symbol[ALLOC_SYMBOL_MAX]; /* what is called */
     uintptr_t at[ALLOC_FUNCTIONS]; /* the kind's symbols in their order; 0: this copy lacks it */
     bool safe;                     /* its object cannot be unloaded (any more) */
-    unsigned pieces;               /* of the release that is running: for the kind's own use */
+    unsigned pieces;               /* these two: of the release that is running, for the kind's own use */
+    uint64_t left;
 };
 
 struct alloc_kind {
@@ -48,7 +52,7 @@ struct alloc_kind {
     void (*figures)(const struct alloc_copy *c, struct alloc_figures *f); /* NULL: tells nothing */
     bool dear;       /* `figures` stops every thread that allocates: only asked when there is something to explain */
     bool owner_only; /* most of what it holds can only be emptied by the threads that freed it */
-    /* One piece of the release, n counts from 0: 1 when there is more to do, 0 when done, -errno. */
+    /* One piece of the release, n counts from 0: ALLOC_DONE, ALLOC_MORE, ALLOC_LATER, or -errno. */
     int (*step)(struct alloc_copy *c, unsigned n);
 };
 

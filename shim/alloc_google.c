@@ -56,10 +56,10 @@ static int google_step(struct alloc_copy *c, unsigned n)
         c->pieces = c->at[GOOGLE_CPU] ? google_cpus() : 0;
     if (n < c->pieces) {
         ((size_t(*)(int))c->at[GOOGLE_CPU])((int)n);
-        return 1;
+        return ALLOC_MORE;
     }
     ((size_t(*)(size_t))c->at[GOOGLE_RELEASE])(SIZE_MAX);
-    return 0;
+    return ALLOC_DONE;
 }
 
 const struct alloc_kind alloc_google = {

@@ -60,7 +60,7 @@ static int gperf_step(struct alloc_copy *c, unsigned n)
 {
     (void)n;
     ((void (*)(void))c->at[GPERF_RELEASE])();
-    return 0;
+    return ALLOC_DONE;
 }
 
 const struct alloc_kind alloc_gperftools = {

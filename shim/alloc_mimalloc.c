@@ -45,7 +45,7 @@ static int mi_step(struct alloc_copy *c, unsigned n)
     if (c->at[MI_THREAD_INIT])
         ((void (*)(void))c->at[MI_THREAD_INIT])();
     ((void (*)(bool))c->at[MI_COLLECT])(true);
-    return 0;
+    return ALLOC_DONE;
 }
 
 const struct alloc_kind alloc_mimalloc = {

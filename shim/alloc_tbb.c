@@ -19,7 +19,7 @@ static int tbb_step(struct alloc_copy *c, unsigned n)
 {
     (void)n;
     int r = ((int (*)(int, void *))c->at[TBB_COMMAND])(TBB_CLEAN_ALL_BUFFERS, NULL);
-    return r == TBB_OK || r == TBB_NO_EFFECT ? 0 : -EINVAL;
+    return r == TBB_OK || r == TBB_NO_EFFECT ? ALLOC_DONE : -EINVAL;
 }
 
 const struct alloc_kind alloc_tbb = {

@@ -15,7 +15,7 @@
 #include "sys.h"
 #include "text.h"
 
-enum { RELEASE_SENTENCE = 256 };
+enum { RELEASE_SENTENCE = 256, RELEASE_MOMENT_NS = 10000000 };
 
 /* What the last release of this process left behind. */
 static struct {
@@ -110,9 +110,12 @@ static void release_describe(struct record_allocator *a, const struct alloc_copy
  * when the process is ending. The longest piece goes into *stall. */
 static int release_pieces(struct alloc_copy *c, int64_t *stall)
 {
-    int more = 1;
+    struct timespec moment = {0, RELEASE_MOMENT_NS};
+    int more = ALLOC_MORE;
 
     for (unsigned n = 0; more > 0; n++) {
+        if (more == ALLOC_LATER)
+            sys2(SYS_nanosleep, &moment, NULL);
         if (!gate_enter())
             return -ECANCELED;
         int64_t start = release_clock();
