@@ -375,6 +375,15 @@ void host_wait_caught(struct host *h, int sig)
             host_fail(h, "waiting for a handler to be there");
 }
 
+void host_deliver(struct host *h, int sig, long syscall)
+{
+    host_wait_syscall(h, syscall);
+    host_kill(h, sig);
+    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000; !host_gone(h) && host_mask(h, "ShdPnd") >> (sig - 1) & 1; look_again())
+        if (now_ms() > end)
+            host_fail(h, "waiting until a signal was taken");
+}
+
 /* One run of host_same. */
 static void host_talk(struct host *h, const struct host_setup *s, unsigned turns, unsigned releases)
 {

@@ -93,7 +93,7 @@ pid_t host_worker(const struct host *h);
 void host_wait_worker(const struct host *h, bool there);
 /* Every descriptor with its target, a line each, in order. */
 void host_descriptors(const struct host *h, char *buffer, size_t size);
-/* Wait until /proc/PID/status of the task says it sleeps in this system call (number from /proc/PID/syscall). */
+/* Wait until the main thread is blocked in this system call. */
 void host_wait_syscall(const struct host *h, long number);
 
 /* A whole file as text; "" when it is not there. */
@@ -108,6 +108,10 @@ void json_string(const char *record, const char *key, char *buffer, size_t size)
 unsigned host_storm(struct host *h, int sig, unsigned per_second);
 /* Wait until the kernel says that a handler for the signal is installed (SigCgt). */
 void host_wait_caught(struct host *h, int sig);
+
+/* One signal once the main thread is blocked in that system call, and wait until it has been taken (a second one would be
+ * lost while the first is pending). */
+void host_deliver(struct host *h, int sig, long syscall);
 
 /* Status, stdout and stderr of two hosts that have ended must be equal. */
 void host_compare(struct host *bare, struct host *with, const char *what);

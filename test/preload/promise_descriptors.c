@@ -58,18 +58,14 @@ START_TEST(test_promise_02_line_never_goes_into_a_file_that_took_stderrs_number)
 }
 END_TEST
 
-static void few_descriptors(void)
-{
-    (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
-}
-
 /* EMFILE in the host's table is not EMFILE in the worker's. */
 START_TEST(test_promise_02_release_where_the_host_has_no_descriptor_left)
 {
     const char *argv[] = {"hold", NULL};
     struct host h;
-    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST, .before_exec = few_descriptors});
+    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST});
     host_wait_line(&h, "ready");
+    ck_assert_int_eq(prlimit(h.pid, RLIMIT_NOFILE, &(struct rlimit){3, 3}, NULL), 0);
     int64_t before = host_anon(&h);
     host_release(&h);
     ck_assert_int_lt(host_anon(&h), before / 2);

@@ -36,9 +36,7 @@ static int install(void)
     if (strcmp(way, "siginterrupt") == 0)
         return (sigaction(SIGUSR1, &a, NULL) || siginterrupt(SIGUSR1, 1)) ? 1 : 0;
     if (strcmp(way, "raw") == 0) { /* what a runtime with system calls of its own does; libc's restorer is borrowed */
-        syscall(SYS_rt_sigaction, SIGSEGV, NULL, &raw, 8);
-        struct sigaction libc = {.sa_handler = handler};
-        (void)sigaction(SIGUSR2, &libc, NULL);
+        (void)sigaction(SIGUSR2, &a, NULL);
         syscall(SYS_rt_sigaction, SIGUSR2, NULL, &raw, 8);
         return (int)syscall(SYS_rt_sigaction, SIGUSR1, &raw, NULL, 8);
     }
