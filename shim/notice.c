@@ -32,7 +32,7 @@ void notice_start(const struct settings *s)
 }
 
 /* One line in the format of the log: a program that reads JSON Lines gets an object. */
-__attribute__((noinline)) static void notice_write(const char *what)
+__attribute__((noinline)) static void notice_write(const char *what, bool restricted)
 {
     char line[1024];
     struct text t;
@@ -46,7 +46,11 @@ __attribute__((noinline)) static void notice_write(const char *what)
     else
         text_str(&t, what);
     text_str(&t, notice_json ? "}\n" : "\n");
-    if (!t.cut)
+    if (t.cut)
+        return;
+    if (restricted)
+        sink_write_restricted(line, t.len);
+    else
         sink_write(line, t.len, false);
 }
 
@@ -66,11 +70,11 @@ void notice_say(enum notice what, int error)
         text_str(&t, ": ");
         text_errno(&t, error);
     }
-    notice_write(line);
+    notice_write(line, what == NOTICE_RESTRICTED);
 }
 
 void notice_complain(void *unused, const char *line)
 {
     (void)unused;
-    notice_write(line);
+    notice_write(line, false);
 }

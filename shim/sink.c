@@ -113,21 +113,28 @@ __attribute__((noinline)) static int sink_open(bool own_table)
     return -EBADF;
 }
 
+/* Could a write block, or raise SIGPIPE? A full pipe: the host's writers would have to wait, we do not. */
+static int sink_ready(int fd)
+{
+    struct pollfd writable = {fd, POLLOUT, 0};
+#ifdef SYS_poll
+    long r = sys3(SYS_poll, &writable, 1, 0);
+#else
+    struct timespec at_once = {0, 0};
+    long r = sys5(SYS_ppoll, &writable, 1, &at_once, NULL, 0);
+#endif
+    return r == 0 ? -EAGAIN : r > 0 && (writable.revents & POLLERR) ? -EPIPE : r > 0 ? 0 : (int)r;
+}
+
 /* One write, without SIGPIPE: the signal is blocked, and taken back if it was our write that raised it. */
 static long sink_put(int fd, const char *line, size_t n)
 {
     uint64_t pipe_only = UINT64_C(1) << (SIGPIPE - 1), before, pending = 0;
-    struct pollfd writable = {fd, POLLOUT, 0};
     struct timespec at_once = {0, 0};
-    long r;
+    long r = sink_ready(fd);
 
-#ifdef SYS_poll
-    r = sys3(SYS_poll, &writable, 1, 0);
-#else
-    r = sys5(SYS_ppoll, &writable, 1, &at_once, NULL, 0);
-#endif
-    if (r == 0)
-        return -EAGAIN; /* a full pipe: the host's writers would have to wait, we do not */
+    if (r < 0)
+        return r;
     sys4(SYS_rt_sigprocmask, SIG_BLOCK, &pipe_only, &before, SINK_MASK_BYTES);
     sys2(SYS_rt_sigpending, &pending, SINK_MASK_BYTES);
     r = sys3(SYS_write, fd, line, n);
@@ -152,4 +159,10 @@ int sink_write(const char *line, size_t n, bool own_table)
     if (fd != 2 || own_table)
         sys1(SYS_close, fd);
     return r < 0 ? (int)r : (size_t)r < n ? -ENOSPC : 0;
+}
+
+void sink_write_restricted(const char *line, size_t n)
+{
+    if (sink_target == OPTION_LOG_STDERR && sink_is_stderr(2) && sink_ready(2) == 0)
+        sys3(SYS_write, 2, line, n);
 }

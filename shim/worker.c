@@ -175,6 +175,8 @@ static void worker_act(struct post *p, unsigned events)
     r.action = RECORD_RELEASE;
     r.merged = events - 1;
     release_run(&r);
+    if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
+        r.reason = "the program was ending, so not everything was asked";
     record_write(&r);
 }
 
