@@ -22,7 +22,7 @@
 #define SIGNAL_MASK_BYTES 8 /* the kernel's sigset_t */
 #define SIGNAL_COMPUTING 3  /* tries after which code outside every allocator is proof enough */
 #define SIGNAL_OTHERS 4     /* tries after which other threads are asked too */
-#define SIGNAL_TRIES 700    /* about a minute, see signal_delay */
+#define SIGNAL_TRIES 1000   /* about a minute, see signal_delay */
 #define SIGNAL_PROBES 256   /* thread ids looked at in one try */
 #define SIGNAL_IDS 65536    /* how far from the process's id threads are looked for */
 
@@ -101,10 +101,10 @@ void signal_start(int number)
         signal_install(number);
 }
 
-/* 20 tries of 2 ms, 80 of 10 ms, then ten a second. */
+/* 20 tries of 2 ms, 400 of 10 ms, then ten a second. */
 static long signal_delay(unsigned tries)
 {
-    return tries < 20 ? 2000000L : tries < 100 ? 10000000L : 100000000L;
+    return tries < 20 ? 2000000L : tries < 420 ? 10000000L : 100000000L;
 }
 
 /* A timer that signals the process: the kernel takes any thread that does not block the signal, so the chain of tries does
@@ -218,7 +218,7 @@ static void signal_try(struct post *p, const ucontext_t *u, const struct context
     if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return;
     error = signal_create_worker(p, u, c);
-    if (error && p->tries > SIGNAL_TRIES / 10) /* about two seconds: a limit that stays */
+    if (error && p->tries > SIGNAL_TRIES / 4) /* about two seconds: a limit that stays */
         signal_give_up(p, NOTICE_NO_THREAD, error);
     else if (error)
         signal_retry(p);
