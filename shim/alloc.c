@@ -9,7 +9,7 @@
 #include "gate.h"
 #include "sys.h"
 
-enum { ALLOC_HITS = 64, ALLOC_NAMES = 40, ALLOC_CODE = 64 };
+enum { ALLOC_HITS = 64, ALLOC_NAMES = 40, ALLOC_CODE = 64, ALLOC_PIECE = 4096 };
 
 /* The order in which copies are asked, and found. GIVEBACK_CALL comes first, since what those functions free lands in
  * an allocator. Then google/tcmalloc before glibc: it exports a malloc_trim of its own, which is not asked for: glibc
@@ -33,6 +33,7 @@ static struct {
     /* of the object that is being looked at: */
     struct alloc_hit hit[ALLOC_HITS];
     size_t n_hits;
+    size_t next; /* symbol of .dynsym from which the search goes on; 0: it is through */
     bool search_file;
 } alloc_table;
 
@@ -140,12 +141,17 @@ static bool alloc_is_possible(const struct elfsym *e)
     return false;
 }
 
-static void alloc_search_memory(const struct object *o)
+/* .dynsym, a piece a visit: libtorch_cpu.so's 75,000 names take 33 ms when they are read for the first time, and a host
+ * thread that throws or opens a library waits for ld.so's lock meanwhile. */
+static void alloc_search_memory(const struct object *o, void *context)
 {
     const struct elfsym *e = &o->symbols;
-    size_t n = elfsym_count(e);
+    size_t n = elfsym_count(e), end = alloc_table.next + ALLOC_PIECE;
 
-    for (size_t i = e->gnu_hash ? e->gnu_hash[1] : 1; i < n; i++) {
+    (void)context;
+    if (end > n)
+        end = n;
+    for (size_t i = alloc_table.next; i < end; i++) {
         const ElfW(Sym) *s = &e->symbols[i];
         unsigned type = ELF64_ST_TYPE(s->st_info);
         if (s->st_shndx == SHN_UNDEF || !s->st_value || (type != STT_FUNC && type != STT_OBJECT))
@@ -156,6 +162,7 @@ static void alloc_search_memory(const struct object *o)
         if (which >= 0)
             alloc_hit_add((size_t)which, name, length - strlen(alloc_names.name[which]), o->bias + s->st_value);
     }
+    alloc_table.next = end < n ? end : 0;
 }
 
 static void alloc_find_glibc(const struct object *o)
@@ -184,6 +191,7 @@ static void alloc_visit(const struct object *o, void *context)
 
     (void)context;
     alloc_table.n_hits = 0;
+    alloc_table.next = 0;
     alloc_table.search_file = named;
     if (!o->has_symbols)
         return;
@@ -197,7 +205,7 @@ static void alloc_visit(const struct object *o, void *context)
     }
     if (!alloc_is_possible(&o->symbols))
         return;
-    alloc_search_memory(o);
+    alloc_table.next = o->symbols.gnu_hash ? o->symbols.gnu_hash[1] : 1;
     alloc_table.search_file = true;
 }
 
@@ -360,6 +368,8 @@ bool alloc_scan(void)
 
     alloc_names_make();
     while ((found = object_next(&o, alloc_visit, alloc_gone, NULL)) > 0) {
+        while (alloc_table.next && object_again(o.identity, alloc_search_memory, NULL))
+            ;
         if (alloc_table.search_file)
             alloc_search_file(&o);
         alloc_group(&o);
