@@ -14,7 +14,7 @@ struct reason_sum {
 
 static void reason_add(int64_t *sum, int64_t figure)
 {
-    if (figure == PROCFS_UNKNOWN)
+    if (figure < 0) /* unknown, or an allocator whose books do not add up */
         return;
     if (*sum == PROCFS_UNKNOWN)
         *sum = 0;
@@ -31,7 +31,7 @@ static struct reason_sum reason_sum(const struct record *r)
         int64_t held = a->held_after != PROCFS_UNKNOWN ? a->held_after : a->held_before;
         reason_add(&sum.held, held);
         reason_add(&sum.live, a->live);
-        sum.all_tell &= held != PROCFS_UNKNOWN;
+        sum.all_tell &= held >= 0;
         sum.failed += a->error != 0;
         if (a->returned_known && a->returned > 0)
             reason_add(&sum.credited, a->returned);
