@@ -113,7 +113,7 @@ check-sanitize:
 	$(MAKE) SANITIZE=address,undefined check-unit check-fuzz
 
 check-aarch64:
-	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all victims
+	$(MAKE) CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ BUILD=$(BUILD)/aarch64 all victims
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch: all workload
 	scripts/$@ $(BUILD)

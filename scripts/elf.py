@@ -82,10 +82,10 @@ class Elf:
         return names
 
     def dynamic_symbols(self):
-        """Each of .dynsym but the first, with its version ("" when it has none)."""
+        """Each named one of .dynsym with its version ("" when it has none)."""
         names = self.versions()
         table = self.section(".gnu.version")
         for i, symbol in enumerate(self.symbols(self.section(".dynsym"))):
             index = struct.unpack_from("<H", self.data, table.offset + 2 * i)[0] & 0x7FFF if table else 0
-            if i:
+            if symbol.name:
                 yield symbol, names.get(index, (None, ""))[1] if index > 1 else ""

@@ -3,11 +3,11 @@
  * The host is this program again, under LIBRARY, with GIVEBACK_CALL naming a function of its own, which the release
  * calls before any allocator. HOSTS hosts of each kind are asked twice: the first signal finds no worker, the second one
  * that still waits. Prints a line for each: KIND WHICH, then lower quartile, median and upper quartile in ns. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,62 +21,84 @@ static long now(void)
     return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
-void latency_stamp(void)
+/* The host's stdout is a file in memory that both have mapped: the release runs on a thread without descriptors. */
+static volatile struct shared {
+    int ready;
+    int calls;
+    long stamp;
+} *shared;
+
+static void map(int fd)
 {
-    long stamp = now();
-    if (write(STDOUT_FILENO, &stamp, sizeof stamp) != sizeof stamp)
-        _exit(1);
+    void *at = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        exit((perror("latency: mmap"), 1));
+    shared = at;
 }
 
-static int host(int computes)
+void latency_stamp(void)
+{
+    shared->stamp = now();
+    __atomic_add_fetch(&shared->calls, 1, __ATOMIC_SEQ_CST);
+}
+
+static _Noreturn void host(int computes)
 {
     volatile double sum = 0;
-    long ready = 0;
 
-    if (write(STDOUT_FILENO, &ready, sizeof ready) != sizeof ready)
-        return 1;
+    map(STDOUT_FILENO);
+    __atomic_store_n(&shared->ready, 1, __ATOMIC_SEQ_CST);
     for (double x = 1; computes; x++)
         sum += 1 / (x * x);
     for (;;)
         pause();
 }
 
-static long read_stamp(int from, const char *what)
+static void wait_for(volatile int *word, int value, pid_t pid)
 {
-    long stamp;
-    if (read(from, &stamp, sizeof stamp) != sizeof stamp)
-        exit((fprintf(stderr, "latency: the host has ended before it was %s\n", what), 1));
-    return stamp;
+    while (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) {
+        if (waitpid(pid, NULL, WNOHANG) != 0)
+            exit((fprintf(stderr, "latency: the host has ended too early\n"), 1));
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+static pid_t start(const char *self, const char *library, const char *kind)
+{
+    int file = memfd_create("latency", 0);
+    char preload[4096];
+
+    if (file < 0 || ftruncate(file, sizeof *shared) < 0)
+        exit((perror("latency: memfd_create"), 1));
+    map(file);
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char *environment[] = {preload, "GIVEBACK_CALL=latency_stamp", "GIVEBACK_LOG=none", NULL};
+        dup2(file, STDOUT_FILENO);
+        execle(self, self, "--host", kind, NULL, environment);
+        _exit(127);
+    }
+    close(file);
+    wait_for(&shared->ready, 1, pid);
+    return pid;
 }
 
 static void measure(const char *self, const char *library, const char *kind, long *first, long *again)
 {
-    int out[2];
-    char preload[4096];
+    pid_t pid = start(self, library, kind);
 
-    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
-    if (pipe(out) < 0)
-        exit((perror("latency: pipe"), 1));
-    pid_t pid = fork();
-    if (pid == 0) {
-        char *environment[] = {preload, "GIVEBACK_CALL=latency_stamp", "GIVEBACK_LOG=none", NULL};
-        dup2(out[1], STDOUT_FILENO);
-        close(out[0]);
-        close(out[1]);
-        execle(self, self, "--host", kind, NULL, environment);
-        _exit(127);
-    }
-    close(out[1]);
-    read_stamp(out[0], "ready");
     for (int i = 0; i < 2; i++) {
-        long start = now();
+        /* It has come to rest; and the first worker, which stays for a while, has done its work. */
+        nanosleep(&(struct timespec){0, 100000000}, NULL);
+        long asked = now();
         kill(pid, SIGUSR1);
-        *(i ? again : first) = read_stamp(out[0], "asked") - start;
-        nanosleep(&(struct timespec){0, 200000000}, NULL); /* the release is over, its worker still waits */
+        wait_for(&shared->calls, i + 1, pid);
+        *(i ? again : first) = shared->stamp - asked;
     }
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    close(out[0]);
+    munmap((void *)shared, sizeof *shared);
 }
 
 static int ascending(const void *a, const void *b)
@@ -94,7 +116,7 @@ static void print(const char *kind, const char *which, long *ns, size_t n)
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--host") == 0)
-        return host(strcmp(argv[2], "computing") == 0);
+        host(strcmp(argv[2], "computing") == 0);
     size_t hosts = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
     if (hosts < 1)
         exit((fprintf(stderr, "usage: latency LIBRARY HOSTS\n"), 2));
