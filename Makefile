@@ -32,6 +32,7 @@ VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildca
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
+TSAN_OBJ := $(call objects,$(wildcard test/tsan/*.c))
 WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
 WORKLOAD_NAMES := mkcheckpoint modelserver modelclient
 WORKLOADS := $(WORKLOAD_NAMES:%=$(BUILD)/workload/%)
@@ -82,6 +83,9 @@ $(BUILD)/victim/%: test/victim/%.cc
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib -rdynamic $(DEPEND) -o $@ $< -pthread -ldl
+$(BUILD)/tsan/linked: $(TSAN_OBJ) $(SHIM_OBJ) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ -pthread
 # -rdynamic: a tool can name repack_weights, in the symbol table of an ordinary executable.
 $(WORKLOADS): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(WORKLOAD_SHARED)
 	@mkdir -p $(@D)
@@ -111,7 +115,10 @@ check-fuzz: $(BUILD)/fuzz/parsers
 	$<
 check-sanitize:
 	$(MAKE) SANITIZE=address,undefined check-unit check-fuzz
-
+check-tsan:
+	$(MAKE) SANITIZE=thread tsan
+	scripts/check-tsan $(BUILD)/sanitize-thread
+tsan: $(BUILD)/tsan/linked
 check-aarch64:
 	$(MAKE) CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++ BUILD=$(BUILD)/aarch64 all victims
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
@@ -140,5 +147,5 @@ install-deps:
 clean:
 	rm -rf $(BUILD)
 
--include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES) $(WORKLOAD_OBJ))
-.PHONY: all workload victims tests check $(CHECKS:%=check-%) check-torch benches bench demo docs install install-deps clean
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
+.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-torch benches bench demo docs install install-deps clean
