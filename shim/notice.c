@@ -16,7 +16,7 @@ static unsigned notice_said; /* bits; a forked child does not say again what its
 static const char *const notice_text[NOTICE_COUNT] = {
     [NOTICE_SIGNAL_OWNED] = " belongs to the program, which has set its own action for it: stepped aside; "
                             "name a free one for releases, e.g. GIVEBACK_SIGNAL=RTMIN+5",
-    [NOTICE_RESTRICTED] = " came, but the program has restricted itself with seccomp since it started: "
+    [NOTICE_RESTRICTED] = " came, but the program has restricted itself (seccomp, landlock) since it started: "
                           "no thread is made for a release any more",
     [NOTICE_NO_THREAD] = " came, but no thread could be started for the release",
     [NOTICE_NO_THREADS_LIB] = " came, but no thread can be started for the release: this glibc keeps threads in a library of "

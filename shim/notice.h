@@ -9,7 +9,7 @@
 
 enum notice {
     NOTICE_SIGNAL_OWNED,   /* the host has, or installs, a handler of its own, SIG_IGN, or SIG_DFL explicitly */
-    NOTICE_RESTRICTED,     /* seccomp came after our start: no thread is made any more */
+    NOTICE_RESTRICTED,     /* seccomp or landlock came after our start: no thread is made any more */
     NOTICE_NO_THREAD,      /* pthread_create failed */
     NOTICE_NO_THREADS_LIB, /* old glibc without libpthread */
     NOTICE_NO_PROOF,       /* no thread was found at a point where the worker may be started */

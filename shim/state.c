@@ -25,10 +25,14 @@
 static struct settings state_settings;
 static char state_program[64]; /* a copy: setproctitle overwrites argv, whose memory libc's own short name points into */
 static long state_seccomp;     /* the mode at our start: containers have one from the beginning, with which we live */
+static long state_privileges;  /* no_new_privs, likewise */
 
+/* Where a filter was there from the start, a further one does not change the mode, and nothing tells of landlock. But an
+ * unprivileged process needs no_new_privs for either, and sets it just before. */
 bool state_restricted(void)
 {
-    return sys1(SYS_prctl, PR_GET_SECCOMP) != state_seccomp;
+    return sys1(SYS_prctl, PR_GET_SECCOMP) != state_seccomp ||
+           sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != state_privileges;
 }
 
 static const char *state_base(const char *path)
@@ -92,6 +96,7 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     post_start();
     code_start();
     state_seccomp = sys1(SYS_prctl, PR_GET_SECCOMP);
+    state_privileges = sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
     record_write_start(&state_settings);
     release_configure(&state_settings);
     worker_start(&state_settings, state_program);

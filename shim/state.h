@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Has the process restricted itself with seccomp since we started? Handler, interposed functions. */
+/* Has this thread been restricted since we started (seccomp, landlock)? Handler, interposed functions. */
 bool state_restricted(void);
 
 #endif
