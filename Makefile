@@ -91,18 +91,23 @@ $(WORKLOADS): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(WORKLOAD_SHA
 	@mkdir -p $(@D)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -pthread -lm
 
+# Hosts with an allocator linked into them.
+COPIES := $(BUILD)/copies/hoard_tcmalloc
+$(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
+	CC='$(CC)' $< $(@D)
+
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
 CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
-tests: all workload victims $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
+tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
 check: export BUILD := $(BUILD)
 check:
 	scripts/install-deps build check demo
 	scripts/check-all $(CHECKS)
 check-unit: $(BUILD)/unit/unit
 	$<
-check-preload: all $(BUILD)/preload/preload $(VICTIMS)
+check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	$(BUILD)/preload/preload
 check-objects: all
 	scripts/check-objects $(BUILD)
