@@ -144,6 +144,7 @@ int model_load(struct model *m, char error[GPTQ_ERROR])
         repack_weights(&m->head);
         printf("head repacked\n");
     }
+    safetensors_close(&m->file);
     printf("model loaded\n");
     return 0;
 }

@@ -24,7 +24,8 @@ struct model {
 
 /* Opens the checkpoint and finds the model's shape: 0, or -1 with one line in `error`. */
 int model_open(struct model *m, const char *path, char error[GPTQ_ERROR]);
-/* Reads the whole file once, then all parameters, then repacks them layer by layer, with a log line (printf) for each: 0 or -1 as above. */
+/* Reads the whole file once, then all parameters, then repacks them layer by layer, with a log line (printf) for each, and
+ * closes the file, which is no longer needed: 0 or -1 as above. */
 int model_load(struct model *m, char error[GPTQ_ERROR]);
 void model_close(struct model *m);
 
