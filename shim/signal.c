@@ -107,11 +107,17 @@ static long signal_delay(unsigned tries)
     return tries < 20 ? 2000000L : tries < 420 ? 10000000L : 100000000L;
 }
 
+/* Several threads may run the handler at once. */
+static unsigned signal_tries(const struct post *p)
+{
+    return __atomic_load_n(&p->tries, __ATOMIC_SEQ_CST);
+}
+
 /* A timer that signals the process: the kernel takes any thread that does not block the signal, so the chain of tries does
  * not break when a thread ends. */
 static void signal_arm(struct post *p)
 {
-    struct itimerspec in = {{0, 0}, {0, signal_delay(p->tries)}};
+    struct itimerspec in = {{0, 0}, {0, signal_delay(signal_tries(p))}};
     int none = 0, id;
 
     if (__atomic_compare_exchange_n(&p->timer, &none, -1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
@@ -149,11 +155,11 @@ static void signal_ask_another(struct post *p)
     info.si_code = SI_QUEUE;
     info.si_value.sival_ptr = &signal_cookie;
     for (int i = 0; i < SIGNAL_PROBES; i++) {
-        int tid = p->next_thread;
+        int tid = __atomic_load_n(&p->next_thread, __ATOMIC_RELAXED);
 
         if (tid < p->pid || tid - p->pid >= SIGNAL_IDS)
             tid = p->pid;
-        p->next_thread = tid + 1;
+        __atomic_store_n(&p->next_thread, tid + 1, __ATOMIC_RELAXED);
         if (tid != self && sys3(SYS_tgkill, p->pid, tid, 0) == 0) {
             sys4(SYS_rt_tgsigqueueinfo, p->pid, tid, signal_number, &info);
             return;
@@ -211,14 +217,14 @@ static void signal_try(struct post *p, const ucontext_t *u, const struct context
         signal_give_up(p, NOTICE_NO_THREADS_LIB, 0);
         return;
     }
-    if (!proof_holds(u, c, restorer, p->tries >= SIGNAL_COMPUTING)) {
+    if (!proof_holds(u, c, restorer, signal_tries(p) >= SIGNAL_COMPUTING)) {
         signal_retry(p);
         return;
     }
     if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return;
     error = signal_create_worker(p, u, c);
-    if (error && p->tries > SIGNAL_TRIES / 4) /* about two seconds: a limit that stays */
+    if (error && signal_tries(p) > SIGNAL_TRIES / 4) /* about two seconds: a limit that stays */
         signal_give_up(p, NOTICE_NO_THREAD, error);
     else if (error)
         signal_retry(p);
