@@ -44,7 +44,7 @@ static void record_levels(struct text *t, int64_t before, int64_t after, int64_t
 
 static void record_duration(struct text *t, int64_t ns)
 {
-    int64_t us = ns / 1000 + (ns % 1000 >= 500), ms = us / 1000 + (us % 1000 >= 500);
+    int64_t us = ns / 1000 + (ns % 1000 >= 500), ms = ns / 1000000 + (ns % 1000000 >= 500000);
 
     if (us < 1000) {
         text_i64(t, us);
@@ -53,9 +53,9 @@ static void record_duration(struct text *t, int64_t ns)
         text_i64(t, ms);
         text_str(t, " ms");
     } else {
-        text_i64(t, ms / 1000);
+        text_i64(t, (ms + 50) / 1000);
         text_char(t, '.');
-        text_i64(t, ms % 1000 / 100);
+        text_i64(t, (ms + 50) % 1000 / 100);
         text_str(t, " s");
     }
 }
@@ -280,7 +280,7 @@ static void record_time(struct text *t, int64_t time_ms)
 {
     int64_t ms = ((time_ms % 86400000) + 86400000) % 86400000;
     int64_t day = (time_ms - ms) / 86400000 + 719468; /* since 0000-03-01 */
-    int64_t era = (day >= 0 ? day : day - 146096) / 146097, of_era = day - era * 146097;
+    int64_t era = day / 146097, of_era = day - era * 146097;
     int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
     int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
     int64_t month = (5 * of_year + 2) / 153; /* 0 is March; 153 days are five months from March or August on */

@@ -170,6 +170,9 @@ START_TEST(bad_items_go_and_good_ones_stay)
         read_one("GIVEBACK_CALL=good, 1x ,lib*:fine;x-y::z"),
         "GIVEBACK_CALL: \"1x\" at 7: expected [OBJECT:]SYMBOL with SYMBOL the name of a function (and 1 more)");
     ck_assert_str_eq(s.call, "good,lib*:fine");
+    ck_assert_str_eq(read_one("GIVEBACK_SKIP=[]a],[!b],\\[c,[\\]d"), "");
+    ck_assert_str_eq(s.skip, "[]a],[!b],\\[c,[\\]d");
+    ck_assert_str_eq(read_one("GIVEBACK_SKIP=x,[]"), "GIVEBACK_SKIP: \"[]\" at 3: expected a ] for each [");
     /* With a wrong glob dropped, ONLY would be empty and the library active everywhere. */
     read_one("GIVEBACK_ONLY=/usr/bin/redis");
     ck_assert_uint_eq(n_lines, 1);

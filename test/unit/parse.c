@@ -133,6 +133,8 @@ START_TEST(distances_agree_with_their_definition)
     ck_assert_uint_eq(parse_distance("signl", 5, "SIGNAL", 6), 1);
     ck_assert_uint_eq(parse_distance("x", 1, "0123456789012345678901234", 25), PARSE_FAR);
     ck_assert_uint_eq(parse_distance("", 0, "012345678901234567890123", 24), 24);
+    ck_assert_uint_eq(parse_distance("aBcdefghijklmnopqrstuvwx", 24, "abcdefghijklmnopqrstuvwx", 24), 0);
+    ck_assert_uint_eq(parse_distance("az", 2, "AZ", 2), 0);
 }
 END_TEST
 

@@ -125,6 +125,34 @@ START_TEST(text_of_the_other_outcomes)
 }
 END_TEST
 
+START_TEST(text_of_durations_and_of_what_the_kernel_may_be_off)
+{
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } cases[] = {{0, "0 us"},
+                 {999499, "999 us"},
+                 {999500, "1 ms"},
+                 {1499999, "1 ms"},
+                 {1500000, "2 ms"},
+                 {INT64_C(9999000000), "9999 ms"},
+                 {INT64_C(9999500000), "10.0 s"},
+                 {INT64_C(10949000000), "10.9 s"},
+                 {INT64_C(10950000000), "11.0 s"}};
+    char expected[128];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fresh(100 * MIB, 100 * MIB);
+        r.ns = cases[i].ns;
+        r.uncertain = MIB - !(i & 1);
+        (void)snprintf(expected, sizeof expected,
+                       "giveback[4242]: SIGUSR1: gave back nothing in %s, RssAnon 100 MiB%s\n", cases[i].text,
+                       i & 1 ? ", give or take 1 MiB" : "");
+        ck_assert_str_eq(text(), expected);
+    }
+}
+END_TEST
+
 START_TEST(text_without_a_readable_rssanon)
 {
     fresh(PROCFS_UNKNOWN, PROCFS_UNKNOWN);
@@ -135,6 +163,11 @@ START_TEST(text_without_a_readable_rssanon)
         text(),
         "giveback[4242]: SIGUSR1: released (RssAnon unreadable: EACCES) via libc.so.6:malloc_trim in 412 ms, tcmalloc "
         "2.10: ENOSYS from libtcmalloc.so.4:MallocExtension_ReleaseFreeMemory\n");
+    fresh(PROCFS_UNKNOWN, 100 * MIB);
+    add("x_free_buffers", "", "", 0)->returned_known = 0;
+    add("glibc", "2.36", "libc.so.6:malloc_trim", 0)->returned_known = 0;
+    ck_assert_str_eq(text(), "giveback[4242]: SIGUSR1: released (RssAnon unreadable) via x_free_buffers, "
+                             "libc.so.6:malloc_trim in 412 ms\n");
     fresh(100 * MIB, PROCFS_UNKNOWN);
     ck_assert_str_eq(text(), "giveback[4242]: SIGUSR1: found nothing to call (RssAnon unreadable) in 412 ms\n");
 }
@@ -326,6 +359,7 @@ Suite *suite_record(void)
     const TTest *const tests[] = {text_says_what_came_back_and_from_where,
                                   text_names_the_event_when_there_is_no_label,
                                   text_of_the_other_outcomes,
+                                  text_of_durations_and_of_what_the_kernel_may_be_off,
                                   text_without_a_readable_rssanon,
                                   text_of_a_mark,
                                   json_has_every_key_in_its_order,
