@@ -12,7 +12,7 @@ BASE := -std=gnu11 $(WARN) -D_GNU_SOURCE -DGIVEBACK_VERSION='"$(VERSION)"'
 ifdef SANITIZE
 comma := ,
 override BUILD := $(BUILD)/sanitize-$(subst $(comma),-,$(SANITIZE))
-INSTRUMENT := -fsanitize=$(SANITIZE) -fno-omit-frame-pointer
+INSTRUMENT := -fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 DEPEND = -MMD -MP -MF $@.d
 # -iquote, not -I: shim/signal.h must not stand in for <signal.h>.
