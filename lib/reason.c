@@ -7,7 +7,7 @@
 /* What the allocators say of themselves, added up. PROCFS_UNKNOWN: none of them says it. */
 struct reason_sum {
     int64_t held, live;
-    bool all_tell;    /* every one says what it holds */
+    bool all_tell;    /* every one that could be asked says what it holds */
     unsigned failed;  /* calls that failed */
     int64_t credited; /* what came back at single calls, growth elsewhere left out */
 };
@@ -31,7 +31,7 @@ static struct reason_sum reason_sum(const struct record *r)
         int64_t held = a->held_after != PROCFS_UNKNOWN ? a->held_after : a->held_before;
         reason_add(&sum.held, held);
         reason_add(&sum.live, a->live);
-        sum.all_tell &= held >= 0;
+        sum.all_tell &= held >= 0 || a->error;
         sum.failed += a->error != 0;
         if (a->returned_known && a->returned > 0)
             reason_add(&sum.credited, a->returned);
@@ -88,14 +88,17 @@ static bool reason_held(struct text *t, const struct record *r, const struct rea
     bool held = sum->held >= REASON_NOTHING;
 
     if (held) {
+        /* glibc counts pages that went back long ago, so the figure is a bound. */
+        text_str(t, "up to ");
         text_amount(t, sum->held);
         text_str(t, owner_only ? " is held in caches that only their own threads can empty"
                                : " is held, but no whole page of it is free");
         return true;
     }
-    if (sum->held != PROCFS_UNKNOWN || sum->failed)
+    if (sum->failed)
         return false;
-    /* The call went well and nothing came: what it works through, which is all but threads' caches, is whole in use. */
+    /* Somebody does not tell. The calls went well and nothing came: what they work through, which is all but threads'
+     * caches, is in use in every page. */
     text_str(t, owner_only ? "what is held, if anything, lies in caches that only their own threads can empty"
                            : "no whole page is free");
     return r->n_allocators > 0;

@@ -69,6 +69,16 @@ START_TEST(nothing_is_held)
     ck_assert_str_eq(find(0, NULL), "nothing is held");
     a->live = 960 * MIB;
     ck_assert_str_eq(find(0, NULL), "nothing is held, 960 MiB of 1000 MiB is live");
+    /* nor does it tell anything about a function that is nowhere */
+    r.n_allocators = 2;
+    a[1].error = ENOENT;
+    ck_assert_str_eq(find(0, NULL), "nothing is held, 960 MiB of 1000 MiB is live");
+    a->live = 100 * MIB;
+    ck_assert_str_eq(find(0, NULL), "nothing is held, 100 MiB of 1000 MiB is live");
+    a[1].error = 0;
+    ck_assert_str_eq(find(0, NULL), "no whole page is free");
+    r.n_allocators = 1;
+    a->live = 960 * MIB;
     /* an allocator that does not say what it holds, but what is live is nearly all there is */
     a->held_before = a->held_after = U;
     ck_assert_str_eq(find(0, NULL), "nothing is held, 960 MiB of 1000 MiB is live");
@@ -88,9 +98,9 @@ START_TEST(free_but_not_resident_is_not_held)
     a->live = 999 * MIB + 512 * 1024;
     ck_assert_str_eq(find(0, NULL), "nothing is held, 1000 MiB of 1000 MiB is live");
     a->live = 600 * MIB;
-    ck_assert_str_eq(find(0, NULL), "400 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 400 MiB is held, but no whole page of it is free");
     a->live = 1001 * MIB;
-    ck_assert_str_eq(find(0, NULL), "3000 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 3000 MiB is held, but no whole page of it is free");
 }
 END_TEST
 
@@ -99,12 +109,12 @@ START_TEST(held_and_fragmented)
     struct record_allocator *a = fresh(1000 * MIB);
 
     a->held_before = 400 * MIB;
-    ck_assert_str_eq(find(0, NULL), "400 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 400 MiB is held, but no whole page of it is free");
     a->held_after = 300 * MIB;
-    ck_assert_str_eq(find(0, NULL), "300 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 300 MiB is held, but no whole page of it is free");
     r.n_allocators = 2;
     a[1].held_after = 20 * MIB;
-    ck_assert_str_eq(find(0, NULL), "320 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 320 MiB is held, but no whole page of it is free");
     /* nobody tells, the call went well */
     fresh(1000 * MIB);
     ck_assert_str_eq(find(0, NULL), "no whole page is free");
@@ -114,7 +124,7 @@ END_TEST
 START_TEST(held_by_threads)
 {
     fresh(1000 * MIB)->held_after = 300 * MIB;
-    ck_assert_str_eq(find(1, NULL), "300 MiB is held in caches that only their own threads can empty");
+    ck_assert_str_eq(find(1, NULL), "up to 300 MiB is held in caches that only their own threads can empty");
     fresh(1000 * MIB);
     ck_assert_str_eq(find(1, NULL), "what is held, if anything, lies in caches that only their own threads can empty");
     /* nothing held is nothing held, whatever the allocator is like */
@@ -137,7 +147,7 @@ START_TEST(locked_pages)
     r.allocator[0].held_after = 590 * MIB;
     ck_assert_str_eq(find(0, NULL), locked);
     r.allocator[0].held_after = 610 * MIB;
-    ck_assert_str_eq(find(0, NULL), "610 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 610 MiB is held, but no whole page of it is free");
     /* mlockall in a process that holds nothing */
     fresh(1000 * MIB)->held_after = 0;
     r.after.locked = 5000 * MIB;
@@ -157,7 +167,7 @@ START_TEST(lazily_freed_pages)
     r.allocator[0].held_after = 300 * MIB;
     ck_assert_str_eq(find(0, NULL), lazy);
     r.allocator[0].held_after = 500 * MIB;
-    ck_assert_str_eq(find(0, NULL), "500 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 500 MiB is held, but no whole page of it is free");
     fresh(1000 * MIB)->held_after = 0;
     r.after.lazyfree = 1023 * 1024;
     ck_assert_str_eq(find(0, NULL), "nothing is held");
