@@ -1,5 +1,7 @@
-/* Holds 64 MiB in a cache of its own; give_more(), which is not exported, empties it. */
+/* Holds 64 MiB in a cache of its own; give_more(), which is not exported, empties it. Two functions whose names end like
+ * those of allocators kill it when somebody takes them for that. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +13,16 @@ static char *cache;
 __attribute__((used, noinline)) static void give_more(void)
 {
     (void)munmap(cache, SIZE);
+}
+
+__attribute__((used, noinline)) static void stranger_mallctl(void)
+{
+    abort();
+}
+
+__attribute__((used, noinline)) static void stranger_mi_collect(void)
+{
+    abort();
 }
 
 int main(void)
