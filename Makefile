@@ -129,7 +129,7 @@ check-aarch64:
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch: all workload
 	scripts/$@ $(BUILD)
-check-wheels: all
+check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
 
 benches: $(BENCHES)
