@@ -135,7 +135,7 @@ static void under_storm(const char *const *argv, enum allocator a, enum place p,
 
 START_TEST(test_promise_05_storm_of_10_khz_on_allocating_threads)
 {
-    static const char *const argv[] = {"churn", "4", "800", NULL};
+    static const char *const argv[] = {"churn", "4", "300", NULL};
     enum allocator a = CELL_ALLOCATOR(_i);
     if (harness_allocator(a, "test_promise_05_storm_of_10_khz_on_allocating_threads"))
         under_storm(argv, a, CELL_PLACE(_i), 10000);

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     struct epoll_event event;
     int e = epoll_create1(0), bad = 0;
     (void)write(1, "ready\n", 6);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 3; i++) {
         long start = now_ms(), left;
         struct timespec half = {0, 500000000};
         while ((left = start + 500 - now_ms()) > 0) {
