@@ -239,6 +239,10 @@ START_TEST(values_may_be_512_bytes_and_no_longer)
     strcat(log, "y");
     ck_assert_str_eq(read_one(log), "GIVEBACK_LOG: \"y\" at 513: expected at most 512 characters");
     ck_assert_int_eq(s.log, OPTION_LOG_STDERR);
+    memset(call + strlen(call), 'f', OPTION_VALUE_MAX);
+    ck_assert_str_eq(read_one(call), "");
+    ck_assert_uint_eq(strlen(s.call), OPTION_VALUE_MAX);
+    call[strlen("GIVEBACK_CALL=")] = '\0';
     /* of a list what fits stays */
     for (int i = 0; i < 8; i++)
         strcat(strcat(call, "f" LONG), ",");
