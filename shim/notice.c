@@ -23,6 +23,8 @@ static const char *const notice_text[NOTICE_COUNT] = {
                               "its own, add libpthread.so.0 to LD_PRELOAD",
     [NOTICE_NO_PROOF] = " came, but no thread of the program stood at a point where the release could be started; "
                         "send it again later",
+    [NOTICE_FOREIGN_THREAD] = " came, but this process was made by a raw clone, in which libc can start no thread",
+    [NOTICE_LATE] = " is not taken: the library was loaded by dlopen, and does nothing unless it is in LD_PRELOAD",
 };
 
 void notice_start(const struct settings *s)

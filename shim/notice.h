@@ -13,6 +13,8 @@ enum notice {
     NOTICE_NO_THREAD,      /* pthread_create failed */
     NOTICE_NO_THREADS_LIB, /* old glibc without libpthread */
     NOTICE_NO_PROOF,       /* no thread was found at a point where the worker may be started */
+    NOTICE_FOREIGN_THREAD, /* the only thread there is was not made by libc (raw clone) */
+    NOTICE_LATE,           /* loaded by dlopen: the host's signals cannot be seen any more */
     NOTICE_COUNT
 };
 

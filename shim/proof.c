@@ -118,7 +118,7 @@ static bool proof_room(const ucontext_t *u, const struct context *c)
 
 /* glibc registers a robust list for every thread it makes, in the thread's own area; a raw clone has none, or runs with
  * its creator's area. */
-static bool proof_own_thread(void)
+bool proof_own_thread(void)
 {
     void *head = NULL;
     size_t size;

@@ -17,6 +17,8 @@
  *  - and there is room on the stack.
  * Handler only. `restorer`: what our handler returns to. */
 bool proof_holds(const ucontext_t *u, const struct context *c, uintptr_t restorer, bool computing);
+/* Is the calling thread one that libc made? Else it is never the right one. */
+bool proof_own_thread(void);
 /* Is the handler on the alternate stack that the host has set up for this thread? */
 bool proof_on_alternate_stack(const ucontext_t *u, uintptr_t sp);
 

@@ -37,11 +37,10 @@ struct link_map *real_own(void)
     return map;
 }
 
-void *real_find(const char *name)
+/* From `map` up to, not including, `end`. */
+static void *real_find_between(const struct link_map *map, const struct link_map *end, const char *name)
 {
-    struct link_map *map = real_own();
-
-    for (map = map ? map->l_next : NULL; map; map = map->l_next) {
+    for (; map && map != end; map = map->l_next) {
         struct elfsym e;
         const ElfW(Sym) *symbol;
 
@@ -49,4 +48,23 @@ void *real_find(const char *name)
             return elfsym_address(&e, symbol);
     }
     return NULL;
+}
+
+static void *real_find_behind(const char *name)
+{
+    const struct link_map *own = real_own();
+
+    return own ? real_find_between(own->l_next, NULL, name) : NULL;
+}
+
+bool real_in_front(void)
+{
+    return real_find_behind("sigaction") != NULL;
+}
+
+void *real_find(const char *name)
+{
+    void *found = real_find_behind(name);
+
+    return found ? found : real_find_between(real_objects(), real_own(), name);
 }

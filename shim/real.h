@@ -3,6 +3,7 @@
 #define GIVEBACK_REAL_H
 
 #include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* ld.so's list of loaded objects, in the order of the global scope for those of program start. NULL when the program
@@ -10,7 +11,9 @@
 struct link_map *real_objects(void);
 /* Our own entry in that list; NULL: not found. */
 struct link_map *real_own(void);
-/* The next definition of `name` behind our own object, as RTLD_NEXT would find it; NULL: none. Any thread, also before
+/* Do our functions stand in front of libc's? Not when we were loaded by dlopen. */
+bool real_in_front(void);
+/* The next definition of `name` behind our own object, as RTLD_NEXT would find it, or else one before it; NULL: none. Any thread, also before
  * our constructor; no lock, no malloc, errno untouched. Not in a handler (it may run into an object being unloaded). */
 void *real_find(const char *name);
 

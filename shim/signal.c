@@ -22,6 +22,7 @@
 #define SIGNAL_MASK_BYTES 8 /* the kernel's sigset_t */
 #define SIGNAL_COMPUTING 3  /* tries after which code outside every allocator is proof enough */
 #define SIGNAL_OTHERS 4     /* tries after which other threads are asked too */
+#define SIGNAL_FOREIGN 10   /* tries after which a thread that libc has not made is taken for the only one */
 #define SIGNAL_TRIES 1000   /* about a minute, see signal_delay */
 #define SIGNAL_PROBES 256   /* thread ids looked at in one try */
 #define SIGNAL_IDS 65536    /* how far from the process's id threads are looked for */
@@ -218,7 +219,10 @@ static void signal_try(struct post *p, const ucontext_t *u, const struct context
         return;
     }
     if (!proof_holds(u, c, restorer, signal_tries(p) >= SIGNAL_COMPUTING)) {
-        signal_retry(p);
+        if (signal_tries(p) >= SIGNAL_FOREIGN && !proof_own_thread())
+            signal_give_up(p, NOTICE_FOREIGN_THREAD, 0);
+        else
+            signal_retry(p);
         return;
     }
     if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))

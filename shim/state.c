@@ -92,6 +92,10 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
         return;
     sink_start(&state_settings, state_program);
     notice_start(&state_settings);
+    if (!real_in_front()) {
+        notice_say(NOTICE_LATE, 0);
+        return;
+    }
     options_read(&state_settings, environment, notice_complain, NULL);
     post_start();
     code_start();
