@@ -1,7 +1,7 @@
 /* Further copies of an allocator in one process: linked into an object or the program, under a prefix, not exported. */
 #include "harness.h"
 
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +134,36 @@ START_TEST(test_copy_that_is_only_loaded_gets_no_line)
 }
 END_TEST
 
+/* Objects come and go while they are searched and called: none may be read or called when it is gone. (Debian's own
+ * allocators do not stand being closed in a program with threads, nor does a jemalloc inside an object.) */
+START_TEST(test_copy_may_come_and_go_during_releases)
+{
+    char path[3][400], record[5000];
+    const char *argv[] = {"reload", path[0], path[1], path[2], "libtbb.so.12", NULL};
+    struct host h;
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(path[i], sizeof path[i], "%s/scratch/fleeting.%d.%d.so", harness_build(), (int)getpid(), i);
+        copy_file(harness_victim("libfleeting.so"), path[i]);
+    }
+    for (enum place p = WITHOUT; p <= FIRST; p++) {
+        host_start(&h, &(struct host_setup){.argv = argv, .place = p});
+        host_wait_line(&h, "ready");
+        close(h.in);
+        h.in = -1;
+        if (p == FIRST)
+            ck_assert_uint_gt(host_storm(&h, SIGUSR1, 1000), 100);
+        ck_assert_int_eq(host_end(&h), 0);
+        if (p == WITHOUT)
+            host_clean(&h);
+    }
+    host_record(&h, host_records(&h) - 1, record, sizeof record);
+    ck_assert_msg(host_count_log(&h, ":MallocExtension_ReleaseFreeMemory") > 0, "none was ever called: %s", record);
+    host_clean(&h);
+    for (int i = 0; i < 3; i++)
+        ck_assert(unlink(path[i]) == 0);
+}
+END_TEST
+
 /* Its malloc is exported, since libraries ask for it; what releases stands in .symtab only. */
 START_TEST(test_copy_in_the_program_is_found_by_its_symtab)
 {
@@ -165,6 +195,7 @@ Suite *suite_copies(void)
     tcase_add_loop_test(t, test_copy_whose_file_was_replaced_is_left_alone, 0, 2);
     tcase_add_test(t, test_copy_without_any_symbol_is_left_alone);
     tcase_add_test(t, test_copy_that_is_only_loaded_gets_no_line);
+    tcase_add_test(t, test_copy_may_come_and_go_during_releases);
     tcase_add_test(t, test_copy_in_the_program_is_found_by_its_symtab);
     suite_add_tcase(s, t);
     return s;

@@ -1,4 +1,4 @@
-/* Opens and closes its arguments, objects with and without an allocator, 300 times in two threads that also allocate. */
+/* Opens and closes its arguments, objects with and without an allocator, 5000 times in two threads that also allocate. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMES 300
+#define TIMES 5000
 
 static char **objects;
 static int failed;
