@@ -152,7 +152,7 @@ START_TEST(test_promise_11_nothing_is_changed_that_was_not_asked_for)
     host_wait_line(&bare, "ready");
     host_wait_line(&h, "ready");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        at_start[i] = host_mask(&bare, keys[i]);
+        at_start[i] = host_mask(&bare, keys[i]) & ~GLIBCS_OWN; /* make ignores these two in what it starts */
         before[i] = host_mask(&h, keys[i]) & ~GLIBCS_OWN;
         if (strcmp(keys[i], "SigCgt") != 0) /* the one thing that is ours */
             ck_assert_msg(before[i] == at_start[i], "%s differs from the start on", keys[i]);
