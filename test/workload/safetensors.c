@@ -91,11 +91,11 @@ static int parse_number(struct cursor *c, uint64_t *value, const char *what)
     while (c->at < c->size && c->text[c->at] >= '0' && c->text[c->at] <= '9') {
         if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
             __builtin_add_overflow(v, (uint64_t)(c->text[c->at] - '0'), &v))
-            return complain(c, "%s does not fit 64 bits", what);
+            return complain(c, "a number %s does not fit 64 bits", what);
         c->at++;
     }
     if (c->at == start)
-        return complain(c, "expected %s, a whole number that is not negative", what);
+        return complain(c, "expected a number %s, whole and not negative", what);
     *value = v;
     return 0;
 }
@@ -110,7 +110,7 @@ static int parse_numbers(struct cursor *c, uint64_t *values, unsigned limit, uns
         return 0;
     do {
         if (*count == limit)
-            return complain(c, "%s has more than %u numbers", what, limit);
+            return complain(c, "more than %u numbers %s", limit, what);
         if (parse_number(c, &values[(*count)++], what) != 0)
             return -1;
     } while (take(c, ','));
