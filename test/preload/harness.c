@@ -131,6 +131,16 @@ static void preload_value(const struct host_setup *s, char *value, size_t size)
                    second ? second : "");
 }
 
+/* Does the test give this variable a value of its own? */
+static bool overridden(const char *variable, const char *const *env)
+{
+    size_t n = strcspn(variable, "=") + 1;
+    for (; env && *env; env++)
+        if (strncmp(*env, variable, n) == 0)
+            return true;
+    return false;
+}
+
 /* The environment of the host. It is built from nothing, so that no test depends on who runs it. */
 static char **environment_make(const struct host *h, const struct host_setup *s)
 {
@@ -142,7 +152,7 @@ static char **environment_make(const struct host *h, const struct host_setup *s)
     preload_value(s, preload + prefix, sizeof preload - prefix);
     char *fixed[] = {path, locale, home, python, format, log, preload};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        if (fixed[i] != preload || preload[prefix])
+        if ((fixed[i] != preload || preload[prefix]) && !overridden(fixed[i], s->env))
             list[n++] = fixed[i];
     /* Without the library its variables have no business there, but they may not change the host either: kept. */
     for (size_t i = 0; s->env && s->env[i] && n < 63; i++)

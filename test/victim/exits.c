@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *blocks[20000];
+static char *blocks[8000];
 
 static void at_exit(void)
 {
-    for (int i = 0; i < 20000; i += 2) /* destructors free, as C++ programs do */
+    for (int i = 0; i < 8000; i += 2) /* destructors free, as C++ programs do */
         free(blocks[i]);
     (void)write(1, "atexit\n", 7);
 }
@@ -30,9 +30,9 @@ int main(int argc, char **argv)
     pthread_t thread;
     atexit(at_exit);
     at_quick_exit(at_exit);
-    for (int i = 0; i < 20000; i++)
+    for (int i = 0; i < 8000; i++)
         memset(blocks[i] = malloc(8000), 1, 8000);
-    for (int i = 1; i < 20000; i += 2)
+    for (int i = 1; i < 8000; i += 2)
         free(blocks[i]);
     (void)write(1, "ready\n", 6);
     if (argc > 2)

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     (void)fflush(stdout);
     if (argc > 2)
         (void)setitimer(ITIMER_REAL, &timer, NULL);
-    for (int n = 0; argc > 2 ? ticks < 200 : n < 1000; n++) {
+    for (int n = 0; argc > 2 ? ticks < 80 : n < 1000; n++) {
         seed = seed * 1664525 + 1013904223;
         free(kept[seed >> 24]);
         kept[seed >> 24] = malloc(1 + (seed >> 8) % 60000);
