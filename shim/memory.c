@@ -33,11 +33,18 @@ static long memory_text(const char *path, char *buffer, size_t size)
 
 int memory_read(struct procfs_memory *m)
 {
+    /* /proc/self is the first thread, which has no memory any more once it has left by pthread_exit; ours has. */
+    static const char *const paths[] = {"/proc/self/status", "/proc/thread-self/status"};
     char text[MEMORY_TEXT];
-    long n = memory_text("/proc/self/status", text, sizeof text);
+    int error = -ENODATA;
 
     procfs_memory_unknown(m);
-    return n < 0 ? (int)n : procfs_status(text, (size_t)n, m);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths && error == -ENODATA; i++) {
+        long n = memory_text(paths[i], text, sizeof text);
+
+        error = n < 0 ? (int)n : procfs_status(text, (size_t)n, m);
+    }
+    return error;
 }
 
 int64_t memory_anon(void)
@@ -50,7 +57,7 @@ int64_t memory_anon(void)
 int memory_read_detail(struct procfs_memory *m)
 {
     char text[MEMORY_TEXT];
-    long n = memory_text("/proc/self/smaps_rollup", text, sizeof text);
+    long n = memory_text("/proc/thread-self/smaps_rollup", text, sizeof text);
 
     return n < 0 ? (int)n : procfs_smaps_rollup(text, (size_t)n, m);
 }

@@ -43,6 +43,11 @@ static struct {
     int (*block)(int, const sigset_t *, sigset_t *);
 } worker_real;
 
+/* glibc's number of threads (libthread_db's by contract, exported since 2.34; NULL before). The thread that brings it to
+ * zero ends the process: exit() runs on it. That must be the host's last thread, never the worker, on whose small stack
+ * and empty descriptor table the host's own exit handlers would run; so the worker is not counted. */
+static unsigned *worker_counted;
+
 static char worker_event[32];
 static const char *worker_program;
 
@@ -64,6 +69,7 @@ void worker_start(const struct settings *s, const char *program)
         (__typeof__(worker_real.attr_setdetachstate))worker_find("pthread_attr_setdetachstate");
     worker_real.attr_setstacksize = (__typeof__(worker_real.attr_setstacksize))worker_find("pthread_attr_setstacksize");
     worker_real.block = (__typeof__(worker_real.block))worker_find("pthread_sigmask");
+    worker_counted = (unsigned *)worker_find("__nptl_nthreads");
     text_init(&t, worker_event, sizeof worker_event);
     text_str(&t, "signal:");
     text_str(&t, options_signal_name(s->signal, name, sizeof name));
@@ -227,6 +233,12 @@ static void worker_pause(void)
     sys2(SYS_nanosleep, &moment, NULL);
 }
 
+static void worker_count(unsigned by)
+{
+    if (worker_counted)
+        __atomic_add_fetch(worker_counted, by, __ATOMIC_SEQ_CST);
+}
+
 static void *worker_main(void *argument)
 {
     struct post *p = argument;
@@ -247,6 +259,7 @@ static void *worker_main(void *argument)
         while (worker_step(p))
             ;
     } while (!worker_retire(p));
+    worker_count(1); /* glibc counts it down next: some microseconds in which the host's last thread might miss its end */
     return NULL;
 }
 
@@ -268,6 +281,8 @@ int worker_create(struct post *p)
     }
     if (error)
         __atomic_store_n(&p->worker, POST_NO_WORKER, __ATOMIC_SEQ_CST);
+    else
+        worker_count(-1U); /* here, where a thread of the host's is alive for sure */
     return error;
 }
 
