@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *const off_table[][3] = {
     {"GIVEBACK=0"},
@@ -64,6 +64,48 @@ START_TEST(test_promise_01_every_way_to_say_off)
 }
 END_TEST
 
+/* The names of the system calls that the host has made since ld.so was done with mapping, a line each. */
+static char *calls_after_start(const char *preload, const char *off)
+{
+    static char assign[400], trace[400];
+    const char *argv[] = {"/usr/bin/strace", "-f", "-o", "trace", "-E", assign, harness_victim("idle"), NULL}, *env[] = {off, NULL};
+    struct host h;
+    (void)snprintf(assign, sizeof assign, "LD_PRELOAD=%s", preload);
+    host_start(&h, &(struct host_setup){.argv = argv, .env = env, .input = "x"});
+    ck_assert_msg(host_end(&h) == 7 << 8, "strace: status %#x, %s", h.status, file_text(h.err));
+    (void)snprintf(trace, sizeof trace, "%s/trace", h.dir);
+    char *text = file_text(trace), *at = strstr(text, "munmap("), *names = calloc(1, strlen(text) + 1);
+    ck_assert_msg(at, "no munmap of ld.so.cache in %s", text);
+    for (char *line = strtok(at, "\n"); line; line = strtok(NULL, "\n")) {
+        const char *name = line + strspn(line, "0123456789 ");
+        strncat(names, name, strcspn(name, "( "));
+        strcat(names, "\n");
+    }
+    free(text);
+    host_clean(&h);
+    return names;
+}
+
+/* Not one system call more than with a library that is empty; a miss of ONLY or SKIP may look at the program's name. */
+START_TEST(test_promise_01_off_makes_no_system_call)
+{
+    static char empty[400];
+    if (access("/usr/bin/strace", X_OK) != 0) {
+        harness_skip("test_promise_01_off_makes_no_system_call", "strace is not installed");
+        return;
+    }
+    (void)snprintf(empty, sizeof empty, "%s", harness_victim("libempty.so"));
+    char *bare = calls_after_start(empty, "GIVEBACK=0"), *off = calls_after_start(harness_library(), "GIVEBACK=0");
+    char *miss = calls_after_start(harness_library(), "GIVEBACK_ONLY=other"), *on = calls_after_start(harness_library(), "GIVEBACK=1");
+    ck_assert_str_eq(off, bare);
+    ck_assert_msg(strcmp(on, bare) != 0, "nothing is to be seen of the library when it is on either");
+    char *look = strstr(miss, "readlinkat\n");
+    if (look)
+        memmove(look, look + strlen("readlinkat\n"), strlen(look + strlen("readlinkat\n")) + 1);
+    ck_assert_str_eq(miss, bare);
+}
+END_TEST
+
 Suite *suite_promise_off(void)
 {
     Suite *s = suite_create("promise_off");
@@ -71,6 +113,7 @@ Suite *suite_promise_off(void)
     tcase_set_timeout(t, HARNESS_TIMEOUT);
     tcase_add_loop_test(t, test_promise_01_off_means_off, 0, CELLS);
     tcase_add_loop_test(t, test_promise_01_every_way_to_say_off, 0, OFF_WAYS);
+    tcase_add_test(t, test_promise_01_off_makes_no_system_call);
     suite_add_tcase(s, t);
     return s;
 }
