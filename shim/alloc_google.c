@@ -1,6 +1,7 @@
-/* google/tcmalloc, by the C symbols that its C++ interface stands on. They are no stable interface: each is looked up by
- * itself. The malloc_trim that it exports does next to nothing. No package of Debian and no wheel that we know of ships it;
- * tried by hand with a build of June 2022: of 256 MiB freed it kept 35, and 5 after these calls, here as inside the program. */
+/* google/tcmalloc, by the C symbols that its C++ interface stands on. They are no stable interface: each is looked up
+ * by itself. The malloc_trim that it exports does next to nothing. No package of Debian and no wheel that we know of
+ * ships it; tried by hand with a build of June 2022: of 256 MiB freed it kept 35, and 5 after these calls, here as
+ * inside the program. */
 #include "alloc.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* jemalloc 4 and 5, under any prefix. Everything goes through mallctl, arena by arena: `arena.<i>.purge` exists in both and
- * holds one arena's locks at a time, where the name for all arenas at once differs between them. Other threads' caches stay. */
+/* jemalloc 4 and 5, under any prefix. Everything goes through mallctl, arena by arena: `arena.<i>.purge` exists in both
+ * and holds one arena's locks at a time, where the name for all arenas at once differs between them. Other threads'
+ * caches stay. 4.1 to 4.5 purge by MADV_FREE: their pages stay in RssAnon, as LazyFree, until the kernel needs them. */
 #include "alloc.h"
 
 #include <errno.h>
@@ -16,23 +17,25 @@ enum {
     JE_ROUNDS = 20, /* of 10 ms: time to purge 2 to 5 GiB */
 };
 
+typedef int (*je_mallctl)(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
+
 static int je_read(const struct alloc_copy *c, const char *name, void *value, size_t size)
 {
     size_t n = size;
-    int error = ((int (*)(const char *, void *, size_t *, void *, size_t))c->at[JE_MALLCTL])(name, value, &n, NULL, 0);
+    int error = ((je_mallctl)c->at[JE_MALLCTL])(name, value, &n, NULL, 0);
 
     return error ? error : n == size ? 0 : EINVAL;
 }
 
 static int je_write(const struct alloc_copy *c, const char *name, uint64_t *value, size_t size)
 {
-    return ((int (*)(const char *, void *, size_t *, void *, size_t))c->at[JE_MALLCTL])(name, NULL, NULL, value, size);
+    return ((je_mallctl)c->at[JE_MALLCTL])(name, NULL, NULL, value, size);
 }
 
-/* The first mallctl initialises jemalloc, so a copy that is not in use must not be asked. Its own state tells, where the
- * object has that symbol (in .symtab: pyarrow, polars; exported: duckdb). Debian's has none; but then it is stripped of
- * code that was built with a constructor which initialises (all plain builds are), and otherwise has touched no page of
- * its zero-initialised data. */
+/* The first mallctl initialises jemalloc, so a copy that is not initialised must not be asked. Its own state tells, where
+ * that symbol is there (in .symtab: pyarrow, polars; exported: duckdb). Where it is not (Debian's library is stripped)
+ * an untouched .bss tells: one that was initialised has pages there in any version. Most builds initialise by a constructor,
+ * used or not: such a copy is asked, which costs 160 to 310 KiB of jemalloc's own books, once, and gets no line. */
 static bool je_touched(const struct alloc_copy *c, const struct object *o)
 {
     if (c->at[JE_INIT_STATE])
@@ -62,14 +65,15 @@ static void je_figures(const struct alloc_copy *c, struct alloc_figures *f)
     size_t live, resident, metadata;
     uint64_t epoch = 1;
 
-    if (je_write(c, "epoch", &epoch, sizeof epoch) || je_read(c, "stats.allocated", &live, sizeof live) || je_read(c, "stats.resident", &resident, sizeof resident) ||
+    if (je_write(c, "epoch", &epoch, sizeof epoch) || je_read(c, "stats.allocated", &live, sizeof live) ||
+        je_read(c, "stats.resident", &resident, sizeof resident) ||
         je_read(c, "stats.metadata", &metadata, sizeof metadata))
         return;
     f->live = (int64_t)live;
     f->held = resident > live + metadata ? (int64_t)(resident - live - metadata) : 0;
 }
 
-/* "arena." and ".purge" with the number between them */
+/* A name with a number in it: arena.7.purge */
 static const char *je_name(char *buffer, size_t size, const char *front, unsigned number, const char *back)
 {
     struct text t;
