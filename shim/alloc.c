@@ -130,6 +130,8 @@ static bool alloc_is_possible(const struct elfsym *e)
     static const char *const sources[] = {"mmap", "mmap64", "madvise", "sbrk"};
     size_t n = e->gnu_hash ? e->gnu_hash[1] : elfsym_count(e);
 
+    if (elfsym_count(e) <= 1) /* an empty hash table does not tell how many symbols there are that are not defined */
+        return true;
     for (size_t i = 1; i < n; i++) {
         const char *name = elfsym_name(e, &e->symbols[i]);
         if (e->symbols[i].st_shndx != SHN_UNDEF || (name[0] != 'm' && name[0] != 's'))

@@ -1,6 +1,7 @@
 /* jemalloc 4 and 5, under any prefix. Everything goes through mallctl, arena by arena: `arena.<i>.purge` exists in both
  * and holds one arena's locks at a time, where the name for all arenas at once differs between them. Other threads'
- * caches stay. 4.1 to 4.5 purge by MADV_FREE: their pages stay in RssAnon, as LazyFree, until the kernel needs them. */
+ * caches stay. 4.5 purges by MADV_FREE (4.0 and 5.x do not): the pages stay in RssAnon, as LazyFree, until the kernel needs
+ * them. */
 #include "alloc.h"
 
 #include <errno.h>

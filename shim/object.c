@@ -10,8 +10,7 @@
 
 enum {
     OBJECT_SEEN = 2048, /* further objects are not searched; a large PyTorch process has about 300 */
-    OBJECT_PAGE = 4096, /* the smallest page; on a larger one it only asks more often */
-    OBJECT_NOTES = 4096
+    OBJECT_PAGE = 4096  /* the smallest page; on a larger one it only asks more often */
 };
 
 static struct {
@@ -78,6 +77,18 @@ static void object_name_main(struct object *o)
     object_base_name(o->name, n > 0 ? target : "main program");
 }
 
+/* Not every note of a file is mapped (a tool may have appended one). */
+static bool object_is_mapped(const struct object *o, const ElfW(Phdr) *part)
+{
+    for (size_t k = 0; k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_R) && part->p_vaddr >= p->p_vaddr &&
+            part->p_vaddr - p->p_vaddr <= p->p_memsz && part->p_memsz <= p->p_memsz - (part->p_vaddr - p->p_vaddr))
+            return true;
+    }
+    return false;
+}
+
 static void object_fill(struct object *o, const struct dl_phdr_info *i, size_t position)
 {
     const ElfW(Dyn) *dynamic = NULL;
@@ -91,7 +102,7 @@ static void object_fill(struct object *o, const struct dl_phdr_info *i, size_t p
         const ElfW(Phdr) *p = &o->segments[k];
         if (p->p_type == PT_DYNAMIC)
             dynamic = (const ElfW(Dyn) *)(o->bias + p->p_vaddr);
-        else if (p->p_type == PT_NOTE && !o->id_size && p->p_memsz <= OBJECT_NOTES)
+        else if (p->p_type == PT_NOTE && !o->id_size && object_is_mapped(o, p))
             o->id_size = elffile_note_id((const void *)(o->bias + p->p_vaddr), p->p_memsz, p->p_align, o->id);
     }
     const char *path = i->dlpi_name ? i->dlpi_name : "";
