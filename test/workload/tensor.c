@@ -11,7 +11,6 @@ struct tensor *tensor_new(size_t rows, size_t cols, size_t item)
         (t->data = malloc(bytes)) != NULL) {
         t->rows = rows;
         t->cols = cols;
-        t->item = item;
         return t;
     }
     fprintf(stderr, "no memory for a tensor of %zu x %zu x %zu bytes\n", rows, cols, item);

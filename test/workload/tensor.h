@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct tensor {
-    size_t rows, cols, item; /* item: bytes of one element */
+    size_t rows, cols;
     union {
         void *data;
         int8_t *i8;
@@ -17,7 +17,7 @@ struct tensor {
     };
 };
 
-/* Never NULL: without memory the program ends with one line. The content is not initialised. */
+/* `item` is the size of one element. Never NULL: without memory the program ends with one line. The content is not initialised. */
 struct tensor *tensor_new(size_t rows, size_t cols, size_t item);
 void tensor_free(struct tensor *t);
 
