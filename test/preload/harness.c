@@ -26,12 +26,12 @@ static const struct {
     [TBB] = {"TBB", "libtbbmalloc_proxy.so.2"},
 };
 
-static void look_again(void)
+void harness_look_again(void)
 {
     (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-static int64_t now_ms(void)
+int64_t harness_now(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -229,16 +229,14 @@ void host_kill(const struct host *h, int sig)
     ck_assert(kill(h->pid, sig) == 0);
 }
 
-/* Has it ended? Keeps the status. */
-static bool host_gone(struct host *h)
+bool host_gone(struct host *h)
 {
     if (!h->ended && waitpid(h->pid, &h->status, WNOHANG) == h->pid)
         h->ended = true;
     return h->ended;
 }
 
-/* Fail, with everything that helps to see why. */
-static void host_fail(struct host *h, const char *what)
+void host_fail(struct host *h, const char *what)
 {
     char path[64];
     char *out = file_text(h->out), *err = file_text(h->err), *log = file_text(h->log);
@@ -266,11 +264,11 @@ void host_wait_lines(struct host *h, const char *line, unsigned n)
 {
     char what[200];
     (void)snprintf(what, sizeof what, "waiting for %u lines \"%s\" on stdout", n, line);
-    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000;; look_again()) {
+    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000;; harness_look_again()) {
         bool gone = host_gone(h); /* asked first: what it wrote before its end still counts */
         if (count_lines(h->out, line, true) >= n)
             return;
-        if (gone || now_ms() > end)
+        if (gone || harness_now() > end)
             host_fail(h, what);
     }
 }
@@ -289,11 +287,11 @@ void host_wait_log(struct host *h, const char *text, unsigned n)
 {
     char what[200];
     (void)snprintf(what, sizeof what, "waiting for %u lines with \"%s\" in the log", n, text);
-    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000;; look_again()) {
+    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000;; harness_look_again()) {
         bool gone = host_gone(h);
         if (host_count_log(h, text) >= n)
             return;
-        if (gone || now_ms() > end)
+        if (gone || harness_now() > end)
             host_fail(h, what);
     }
 }
@@ -330,8 +328,8 @@ int host_end(struct host *h)
     if (h->in >= 0)
         close(h->in);
     h->in = -1;
-    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000; !host_gone(h); look_again())
-        if (now_ms() > end)
+    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; !host_gone(h); harness_look_again())
+        if (harness_now() > end)
             host_fail(h, "waiting for the host's end");
     return h->status;
 }
@@ -359,76 +357,4 @@ void host_clean(struct host *h)
     if (d)
         closedir(d);
     ck_assert_msg(rmdir(h->dir) == 0, "cannot remove %s: %s", h->dir, strerror(errno));
-}
-
-unsigned host_storm(struct host *h, int sig, unsigned per_second)
-{
-    struct timespec next;
-    unsigned sent = 0;
-    (void)clock_gettime(CLOCK_MONOTONIC, &next);
-    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000; !host_gone(h); sent++) {
-        (void)kill(h->pid, sig); /* a zombie takes it too, and it is reaped only here */
-        next.tv_nsec += 1000000000L / per_second;
-        next.tv_sec += next.tv_nsec / 1000000000;
-        next.tv_nsec %= 1000000000;
-        (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
-        if (now_ms() > end)
-            host_fail(h, "waiting for the host's end under a storm of signals");
-    }
-    return sent;
-}
-
-void host_wait_caught(struct host *h, int sig)
-{
-    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000; !(host_mask(h, "SigCgt") >> (sig - 1) & 1); look_again())
-        if (host_gone(h) || now_ms() > end)
-            host_fail(h, "waiting for a handler to be there");
-}
-
-void host_deliver(struct host *h, int sig, long syscall)
-{
-    host_wait_syscall(h, syscall);
-    host_kill(h, sig);
-    for (int64_t end = now_ms() + HARNESS_DEADLINE * 1000; !host_gone(h) && host_mask(h, "ShdPnd") >> (sig - 1) & 1; look_again())
-        if (now_ms() > end)
-            host_fail(h, "waiting until a signal was taken");
-}
-
-/* One run of host_same. */
-static void host_talk(struct host *h, const struct host_setup *s, unsigned turns, unsigned releases)
-{
-    host_start(h, s);
-    for (unsigned i = 1; i <= turns; i++) {
-        host_wait_lines(h, "ready", i);
-        for (unsigned n = 0; n < releases; n++)
-            host_release(h);
-        host_say(h, "\n");
-    }
-    (void)host_end(h);
-}
-
-void host_compare(struct host *bare, struct host *with, const char *what)
-{
-    char *out = file_text(bare->out), *err = file_text(bare->err), *out_with = file_text(with->out), *err_with = file_text(with->err);
-    ck_assert_msg(bare->status == with->status, "%s: status %#x without, %#x with the library\nout: %s\nerr: %s\nlog: %s", what,
-                  bare->status, with->status, out_with, err_with, file_text(with->log));
-    ck_assert_msg(strcmp(out, out_with) == 0, "%s: stdout without:\n%s\nwith the library:\n%s", what, out, out_with);
-    ck_assert_msg(strcmp(err, err_with) == 0, "%s: stderr without:\n%s\nwith the library:\n%s", what, err, err_with);
-    free(out), free(err), free(out_with), free(err_with);
-}
-
-int host_same(const struct host_setup *s, unsigned turns, unsigned releases)
-{
-    struct host bare, with;
-    struct host_setup without = *s;
-    char what[200];
-    without.place = WITHOUT;
-    host_talk(&bare, &without, turns, 0);
-    host_talk(&with, s, turns, releases);
-    (void)snprintf(what, sizeof what, "%s under %s", s->argv[0], allocator_name(s->allocator));
-    host_compare(&bare, &with, what);
-    int status = with.status;
-    host_clean(&bare);
-    host_clean(&with);
-    return status;
 }

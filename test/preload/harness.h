@@ -56,6 +56,14 @@ void harness_skip(const char *name, const char *reason);
 bool harness_allocator(enum allocator a, const char *name);
 const char *allocator_name(enum allocator a);
 
+/* For loops that wait: milliseconds of the monotonic clock, and a short pause before the next look. */
+int64_t harness_now(void);
+void harness_look_again(void);
+/* Has it ended? Keeps the status. */
+bool host_gone(struct host *h);
+/* Fail, with everything that helps to see why. */
+void host_fail(struct host *h, const char *what);
+
 void host_start(struct host *h, const struct host_setup *s);
 /* Short form: a victim with one argument (or NULL), under an allocator, the library at a place. */
 void host_victim(struct host *h, const char *victim, const char *argument, enum allocator a, enum place p);
@@ -119,6 +127,10 @@ void host_compare(struct host *bare, struct host *with, const char *what);
  * "ready" it gets one line on stdin; with the library that many SIGUSR1 first, and a record for each is waited for.
  * Returns the wait status. */
 int host_same(const struct host_setup *s, unsigned turns, unsigned releases);
+
+/* The same with a host that blocks in that system call at "ready": with the library ten SIGUSR1, each taken before the next,
+ * and at least one record; then a line, which ends the call. */
+void host_blocked_same(const struct host_setup *s, long syscall, const char *what);
 
 /* One function a driver; main.c runs them. */
 #define SUITE(name) Suite *suite_##name(void);

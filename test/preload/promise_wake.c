@@ -13,25 +13,10 @@ struct call {
     long syscall;
 };
 
-/* Ten signals while it blocks, at least one release, then the line that ends it. */
 static void blocked_call(const struct call *c, enum allocator a, enum place p)
 {
-    struct host both[2];
     const char *argv[] = {c->victim, c->call, NULL};
-    for (int i = 0; i < 2; i++) {
-        host_start(&both[i], &(struct host_setup){.argv = argv, .allocator = a, .place = i ? p : WITHOUT});
-        host_wait_line(&both[i], "ready");
-        host_wait_syscall(&both[i], c->syscall);
-        for (int n = 0; i && n < 10; n++)
-            host_deliver(&both[i], SIGUSR1, c->syscall);
-        if (i)
-            host_wait_log(&both[i], "\"action\":", 1);
-        host_say(&both[i], "\n");
-        (void)host_end(&both[i]);
-    }
-    host_compare(&both[0], &both[1], c->call);
-    host_clean(&both[0]);
-    host_clean(&both[1]);
+    host_blocked_same(&(struct host_setup){.argv = argv, .allocator = a, .place = p}, c->syscall, c->call);
 }
 
 static const struct call restarted[] = {
