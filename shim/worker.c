@@ -181,6 +181,10 @@ static void worker_act(struct post *p, unsigned events)
     r.action = RECORD_RELEASE;
     r.merged = events - 1;
     release_run(&r);
+    if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST)) { /* cut short: again, when a worker may be there again */
+        __atomic_add_fetch(&p->pending, events, __ATOMIC_SEQ_CST);
+        return;
+    }
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         r.reason = "the program was ending, so not everything was asked";
     record_write(&r);
