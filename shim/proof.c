@@ -67,12 +67,20 @@ static bool proof_call(const struct context *c)
     }
 }
 
+static bool proof_is_frame(uintptr_t at)
+{
+    char bytes[CONTEXT_FRAME_BYTES] __attribute__((aligned(16)));
+
+    return proof_peek(context_frame_context(at), bytes, sizeof bytes) == 0 && context_is_frame((const void *)bytes, at);
+}
+
 /* Does the interrupted thread run a handler of the host's? That one may have interrupted malloc, and only looks blocked
- * in a harmless call. On an alternate stack: surely. Else a frame that the kernel made lies on the stack above; it
- * returns to the same place as ours. */
+ * in a harmless call. On an alternate stack: surely. Else a frame that the kernel made lies on the stack above. A
+ * frame of the past may lie there too, in a buffer that was not written yet; ours say that they are over (context_leave),
+ * without which an idle perl was never found to be idle, 1 in some thousand. */
 static bool proof_in_handler(const ucontext_t *u, const struct context *c, uintptr_t restorer)
 {
-    uintptr_t words[PROOF_CHUNK], frame[CONTEXT_FRAME_WORDS];
+    uintptr_t words[PROOF_CHUNK], mark = context_frame_word(restorer);
     uintptr_t at = c->sp & ~(uintptr_t)(sizeof(uintptr_t) - 1), end = at + PROOF_SCAN;
 
     if (proof_on_alternate_stack(u, c->sp))
@@ -85,8 +93,7 @@ static bool proof_in_handler(const ucontext_t *u, const struct context *c, uintp
         while (n && proof_peek(at, words, n * sizeof *words) < 0)
             n /= 2; /* the end of the stack's mapping */
         for (size_t i = 0; i < n; i++)
-            if (words[i] == restorer && proof_peek(at + i * sizeof *words, frame, sizeof frame) == 0 &&
-                context_is_frame(frame, at + i * sizeof *words))
+            if (words[i] == mark && proof_is_frame(at + i * sizeof *words))
                 return true;
         if (n < PROOF_CHUNK)
             break;

@@ -49,7 +49,7 @@ static bool resume_is_exact(const struct context *c)
  * host's may have come a moment before ours, and `while (!stop) poll(fds, n, -1)` would sleep on for ever if its EINTR
  * were lost. That moment cannot be told apart afterwards (a pending signal can, one whose handler has just returned
  * cannot: 1 in 12,000 was lost so), so such a host sees its EINTR, as it must expect anyway. 32 and 33 are glibc's. */
-static bool resume_host_handles(int ours)
+static bool resume_host_handles(uintptr_t ours)
 {
     for (int n = 1; n <= 64; n++) {
         struct {
@@ -59,17 +59,17 @@ static bool resume_host_handles(int ours)
             uint64_t mask;
         } now;
 
-        if (n == ours || n == 32 || n == 33 || n == SIGKILL || n == SIGSTOP)
+        if (n == 32 || n == 33 || n == SIGKILL || n == SIGSTOP)
             continue;
         if (sys4(SYS_rt_sigaction, n, NULL, &now, sizeof now.mask) < 0 ||
-            (now.handler != (uintptr_t)SIG_DFL && now.handler != (uintptr_t)SIG_IGN))
+            (now.handler != (uintptr_t)SIG_DFL && now.handler != (uintptr_t)SIG_IGN && now.handler != ours))
             return true;
     }
     return false;
 }
 
-void resume_call(ucontext_t *u, const struct context *c, int number)
+void resume_call(ucontext_t *u, const struct context *c, void (*ours)(int, siginfo_t *, void *))
 {
-    if (c->call == CONTEXT_EINTR && resume_is_exact(c) && !resume_host_handles(number))
+    if (c->call == CONTEXT_EINTR && resume_is_exact(c) && !resume_host_handles((uintptr_t)ours))
         context_again(u, c);
 }

@@ -15,6 +15,7 @@
 #include "proof.h"
 #include "real.h"
 #include "resume.h"
+#include "retry.h"
 #include "state.h"
 #include "sys.h"
 #include "worker.h"
@@ -23,9 +24,7 @@
 #define SIGNAL_COMPUTING 3  /* tries after which code outside every allocator is proof enough */
 #define SIGNAL_OTHERS 4     /* tries after which other threads are asked too */
 #define SIGNAL_FOREIGN 10   /* tries after which a thread that libc has not made is taken for the only one */
-#define SIGNAL_TRIES 1000   /* about a minute, see signal_delay */
-#define SIGNAL_PROBES 256   /* thread ids looked at in one try */
-#define SIGNAL_IDS 65536    /* how far from the process's id threads are looked for */
+#define SIGNAL_TRIES 1000   /* about a minute, see retry.c */
 
 /* What the kernel keeps for a signal. */
 struct signal_kernel_action {
@@ -37,7 +36,6 @@ struct signal_kernel_action {
 
 static int signal_number;        /* ours; 0: none, or not yet */
 static uint64_t signal_set_early; /* bits: the host has set an action for it before our constructor ran */
-static char signal_cookie;       /* its address marks signals that we have sent to ourselves */
 
 static void signal_handle(int number, siginfo_t *info, void *context);
 
@@ -46,16 +44,17 @@ bool signal_is_handler(sighandler_t handler)
     return (uintptr_t)handler == (uintptr_t)signal_handle;
 }
 
+/* SIG_ERR: no such signal. */
 static uintptr_t signal_installed(int number)
 {
     struct signal_kernel_action now;
 
-    return sys4(SYS_rt_sigaction, number, NULL, &now, SIGNAL_MASK_BYTES) == 0 ? now.handler : 0;
+    return sys4(SYS_rt_sigaction, number, NULL, &now, SIGNAL_MASK_BYTES) == 0 ? now.handler : (uintptr_t)SIG_ERR;
 }
 
 bool signal_is_ours(int number)
 {
-    return signal_number && number == signal_number && signal_installed(number) == (uintptr_t)signal_handle;
+    return number > 0 && signal_installed(number) == (uintptr_t)signal_handle;
 }
 
 /* Ours stands only where SIG_DFL stood that nobody had set: no flags, an empty mask. */
@@ -67,13 +66,21 @@ void signal_hide(struct sigaction *action)
 
 void signal_taken(int number, bool displaced)
 {
+    struct post *p;
+
     if (!signal_number && number > 0 && number < 65)
         __atomic_fetch_or(&signal_set_early, UINT64_C(1) << (number - 1), __ATOMIC_SEQ_CST);
-    else if (displaced && post_own() && !state_restricted())
-        notice_say(NOTICE_SIGNAL_OWNED, 0);
+    else if (displaced && (p = post_own()) && !state_restricted()) {
+        if (number == signal_number) {
+            notice_say(NOTICE_SIGNAL_OWNED, 0);
+        } else { /* the one that retry has taken: it takes another */
+            retry_end(p);
+            signal_retry(p);
+        }
+    }
 }
 
-static int signal_install(int number)
+static void signal_put(int number, struct sigaction *before)
 {
     struct sigaction action;
 
@@ -81,31 +88,47 @@ static int signal_install(int number)
     action.sa_sigaction = signal_handle;
     action.sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO;
     memset(&action.sa_mask, 0xff, sizeof action.sa_mask); /* libc keeps its own two signals open */
-    return REAL(sigaction)(number, &action, NULL);
+    REAL(sigaction)(number, &action, before);
+}
+
+bool signal_install(int number)
+{
+    struct sigaction before;
+
+    if (signal_installed(number) != (uintptr_t)SIG_DFL)
+        return false;
+    signal_put(number, &before);
+    if (before.sa_handler == SIG_DFL)
+        return true;
+    REAL(sigaction)(number, &before, NULL); /* another thread of the host's has set its own since that look */
+    return false;
+}
+
+void signal_remove(int number)
+{
+    struct signal_kernel_action none = {(uintptr_t)SIG_DFL, 0, 0, 0}, before;
+
+    if (signal_installed(number) != (uintptr_t)signal_handle)
+        return;
+    /* Likewise. */
+    if (sys4(SYS_rt_sigaction, number, &none, &before, SIGNAL_MASK_BYTES) == 0 &&
+        before.handler != (uintptr_t)signal_handle)
+        sys4(SYS_rt_sigaction, number, &before, NULL, SIGNAL_MASK_BYTES);
 }
 
 void signal_refresh(int number)
 {
     if (signal_is_ours(number))
-        signal_install(number);
+        signal_put(number, NULL);
 }
 
 void signal_start(int number)
 {
-    bool owned = number && ((signal_set_early & (UINT64_C(1) << (number - 1))) ||
-                            signal_installed(number) != (uintptr_t)SIG_DFL);
+    bool early = number && (signal_set_early & (UINT64_C(1) << (number - 1)));
 
     signal_number = number;
-    if (owned)
+    if (number && (early || !signal_install(number)))
         notice_say(NOTICE_SIGNAL_OWNED, 0);
-    else if (number)
-        signal_install(number);
-}
-
-/* 20 tries of 2 ms, 400 of 10 ms, then ten a second. */
-static long signal_delay(unsigned tries)
-{
-    return tries < 20 ? 2000000L : tries < 420 ? 10000000L : 100000000L;
 }
 
 /* Several threads may run the handler at once. */
@@ -114,66 +137,12 @@ static unsigned signal_tries(const struct post *p)
     return __atomic_load_n(&p->tries, __ATOMIC_SEQ_CST);
 }
 
-/* A timer that signals the process: the kernel takes any thread that does not block the signal, so the chain of tries does
- * not break when a thread ends. */
-static void signal_arm(struct post *p)
-{
-    struct itimerspec in = {{0, 0}, {0, signal_delay(signal_tries(p))}};
-    int none = 0, id;
-
-    if (__atomic_compare_exchange_n(&p->timer, &none, -1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-        struct sigevent event;
-
-        memset(&event, 0, sizeof event);
-        event.sigev_notify = SIGEV_SIGNAL;
-        event.sigev_signo = signal_number;
-        event.sigev_value.sival_ptr = &signal_cookie;
-        if (sys3(SYS_timer_create, CLOCK_MONOTONIC, &event, &id) < 0)
-            id = -1;
-        __atomic_store_n(&p->timer, id + 1, __ATOMIC_SEQ_CST);
-    }
-    id = __atomic_load_n(&p->timer, __ATOMIC_SEQ_CST) - 1;
-    if (id >= 0)
-        sys4(SYS_timer_settime, id, 0, &in, NULL);
-}
-
-static void signal_disarm(struct post *p)
-{
-    int id = __atomic_exchange_n(&p->timer, 0, __ATOMIC_SEQ_CST) - 1;
-
-    if (id >= 0)
-        sys1(SYS_timer_delete, id);
-}
-
-/* Ask one more thread: the kernel always takes the first that does not block the signal, and that one may sit in a lock
- * for ever. Threads are found by trying ids, since reading /proc/self/task would need a descriptor in the host's table. */
-static void signal_ask_another(struct post *p)
-{
-    int self = (int)sys0(SYS_gettid);
-    siginfo_t info;
-
-    memset(&info, 0, sizeof info);
-    info.si_code = SI_QUEUE;
-    info.si_value.sival_ptr = &signal_cookie;
-    for (int i = 0; i < SIGNAL_PROBES; i++) {
-        int tid = __atomic_load_n(&p->next_thread, __ATOMIC_RELAXED);
-
-        if (tid < p->pid || tid - p->pid >= SIGNAL_IDS)
-            tid = p->pid;
-        __atomic_store_n(&p->next_thread, tid + 1, __ATOMIC_RELAXED);
-        if (tid != self && sys3(SYS_tgkill, p->pid, tid, 0) == 0) {
-            sys4(SYS_rt_tgsigqueueinfo, p->pid, tid, signal_number, &info);
-            return;
-        }
-    }
-}
-
 /* Nothing can be done for what is pending: forget it and say why. */
 static void signal_give_up(struct post *p, enum notice why, int error)
 {
     __atomic_store_n(&p->pending, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
-    signal_disarm(p);
+    retry_end(p);
     notice_say(why, error);
 }
 
@@ -181,13 +150,10 @@ void signal_retry(struct post *p)
 {
     unsigned tries = __atomic_add_fetch(&p->tries, 1, __ATOMIC_SEQ_CST);
 
-    if (tries > SIGNAL_TRIES) {
+    if (tries > SIGNAL_TRIES)
         signal_give_up(p, NOTICE_NO_PROOF, 0);
-        return;
-    }
-    signal_arm(p);
-    if (tries > SIGNAL_OTHERS && tries % 2)
-        signal_ask_another(p);
+    else
+        retry_soon(p, tries, tries > SIGNAL_OTHERS && tries % 2);
 }
 
 static int signal_create(void *post)
@@ -234,7 +200,7 @@ static void signal_try(struct post *p, const ucontext_t *u, const struct context
         signal_retry(p);
     else {
         __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
-        signal_disarm(p);
+        retry_end(p);
     }
 }
 
@@ -245,13 +211,19 @@ static void signal_handle(int number, siginfo_t *info, void *context)
     ucontext_t *u = context;
     struct context c;
 
+    (void)info;
     if (p) {
         context_read(u, code_in_libc, &c);
-        if (info->si_value.sival_ptr != &signal_cookie || (info->si_code != SI_TIMER && info->si_code != SI_QUEUE))
+        if (number == signal_number)
             post_event(p);
+        else if (!__atomic_load_n(&p->retry_signal, __ATOMIC_SEQ_CST))
+            signal_remove(number); /* forked while its parent was trying */
         if (!post_has_worker(p) && __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST))
             signal_try(p, u, &c, (uintptr_t)__builtin_return_address(0));
-        resume_call(u, &c, number);
+        else if (number != signal_number)
+            retry_end(p);
+        resume_call(u, &c, signal_handle);
     }
+    context_leave(u);
     errno = saved;
 }

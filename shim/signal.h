@@ -12,7 +12,7 @@ struct post;
 void signal_start(int number);
 
 /* For the interposed functions, which say what the host does with a signal. None of them changes errno. */
-/* Is `number` ours, and our handler the one installed? Asks the kernel, so it is right whatever way was used. */
+/* Is our handler the one installed? Asks the kernel, so it is right whatever way was used. */
 bool signal_is_ours(int number);
 /* Is this the address of our handler? */
 bool signal_is_handler(sighandler_t handler);
@@ -22,6 +22,11 @@ void signal_hide(struct sigaction *action);
 void signal_taken(int number, bool displaced);
 /* Our handler again, after a function that has changed its flags (siginterrupt). */
 void signal_refresh(int number);
+
+/* For retry, any context: our handler where the default action stands (false: it does not), and the default again where
+ * our handler stands. */
+bool signal_install(int number);
+void signal_remove(int number);
 
 /* Something is pending and no worker may have been started for it: try (again) soon, from the handler. */
 void signal_retry(struct post *p);

@@ -1,6 +1,7 @@
 #include "context.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #define SVC 0xd4000001u /* svc #0 */
@@ -36,13 +37,29 @@ bool context_again(ucontext_t *u, const struct context *c)
     return false;
 }
 
-/* The return address is not in the frame here, but in the stack frame of the handler's function: its mere presence
- * has to do. */
-bool context_is_frame(const uintptr_t *words, uintptr_t at)
+/* The return address is not in the frame here. What follows the registers in it begins with the header of the
+ * floating-point ones: FPSIMD_MAGIC and their size. */
+uintptr_t context_frame_word(uintptr_t restorer)
 {
-    (void)words;
+    (void)restorer;
+    return UINT64_C(0x0000021046508001);
+}
+
+uintptr_t context_frame_context(uintptr_t at)
+{
+    return at - offsetof(ucontext_t, uc_mcontext.__reserved);
+}
+
+bool context_is_frame(const ucontext_t *u, uintptr_t at)
+{
     (void)at;
-    return true;
+    return !u->uc_link;
+}
+
+/* The kernel does not read uc_link on the way back. */
+void context_leave(ucontext_t *u)
+{
+    u->uc_link = u;
 }
 
 int context_call_on(uintptr_t stack, int (*f)(void *), void *argument)

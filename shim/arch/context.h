@@ -25,10 +25,14 @@ void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct con
 /* Have the call of c made again, as if it had not been interrupted. Only for CONTEXT_EINTR; false: this machine cannot
  * (aarch64 has lost the first argument by then), nothing is changed. */
 bool context_again(ucontext_t *u, const struct context *c);
-/* Do the words at `at` on a stack begin a signal frame that the kernel made? The first is the address that a handler
- * returns to, `words` are CONTEXT_FRAME_WORDS words from there on. */
-#define CONTEXT_FRAME_WORDS 32
-bool context_is_frame(const uintptr_t *words, uintptr_t at);
+/* A signal frame that the kernel has made on a stack: the word that it is found by (`restorer`: what a handler returns to),
+ * where its ucontext_t is when that word is at `at`, and whether that (its first CONTEXT_FRAME_BYTES) is one. */
+#define CONTEXT_FRAME_BYTES 256
+uintptr_t context_frame_word(uintptr_t restorer);
+uintptr_t context_frame_context(uintptr_t at);
+bool context_is_frame(const ucontext_t *u, uintptr_t at);
+/* Of our own frame, before the handler returns: what is left of it on the stack afterwards is no frame any more. */
+void context_leave(ucontext_t *u);
 /* Call f(argument) on the stack that ends at `stack` (16-byte aligned is seen to), and come back. */
 int context_call_on(uintptr_t stack, int (*f)(void *), void *argument);
 

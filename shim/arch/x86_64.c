@@ -134,13 +134,28 @@ bool context_again(ucontext_t *u, const struct context *c)
     return true;
 }
 
-bool context_is_frame(const uintptr_t *words, uintptr_t at)
+uintptr_t context_frame_word(uintptr_t restorer)
 {
-    const ucontext_t *u = (const ucontext_t *)(words + 1);
-    _Static_assert(sizeof(uintptr_t) * (CONTEXT_FRAME_WORDS - 1) >= offsetof(ucontext_t, uc_mcontext.fpregs), "");
+    return restorer;
+}
+
+uintptr_t context_frame_context(uintptr_t at)
+{
+    return at + sizeof at;
+}
+
+bool context_is_frame(const ucontext_t *u, uintptr_t at)
+{
+    _Static_assert(CONTEXT_FRAME_BYTES >= offsetof(ucontext_t, uc_mcontext.fpregs), "");
 
     return !u->uc_link && (u->uc_mcontext.gregs[REG_CSGSFS] & 0xffff) == 0x33 &&
            (uintptr_t)u->uc_mcontext.gregs[REG_RSP] > at;
+}
+
+/* The kernel does not read uc_link on the way back. */
+void context_leave(ucontext_t *u)
+{
+    u->uc_link = u;
 }
 
 int context_call_on(uintptr_t stack, int (*f)(void *), void *argument)

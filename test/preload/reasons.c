@@ -56,7 +56,7 @@ START_TEST(test_reason_no_whole_page_is_free)
     if (!harness_allocator(telling[_i], "test_reason_no_whole_page_is_free"))
         return;
     look_at_state("fragmented", telling[_i], NULL, record, sizeof record);
-    check_reason(record, "held, but no whole page of it is free");
+    check_reason(record, "held, but no whole page of it can be returned");
 }
 END_TEST
 

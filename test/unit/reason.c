@@ -76,7 +76,7 @@ START_TEST(nothing_is_held)
     a->live = 100 * MIB;
     ck_assert_str_eq(find(0, NULL), "nothing is held, 100 MiB of 1000 MiB is live");
     a[1].error = 0;
-    ck_assert_str_eq(find(0, NULL), "no whole page is free");
+    ck_assert_str_eq(find(0, NULL), "not every allocator says what it holds, and no page of it came back");
     r.n_allocators = 1;
     a->live = 960 * MIB;
     /* an allocator that does not say what it holds, but what is live is nearly all there is */
@@ -98,9 +98,9 @@ START_TEST(free_but_not_resident_is_not_held)
     a->live = 999 * MIB + 512 * 1024;
     ck_assert_str_eq(find(0, NULL), "nothing is held, 1000 MiB of 1000 MiB is live");
     a->live = 600 * MIB;
-    ck_assert_str_eq(find(0, NULL), "up to 400 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 400 MiB is held, but no whole page of it can be returned");
     a->live = 1001 * MIB;
-    ck_assert_str_eq(find(0, NULL), "up to 3000 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 3000 MiB is held, but no whole page of it can be returned");
 }
 END_TEST
 
@@ -109,15 +109,15 @@ START_TEST(held_and_fragmented)
     struct record_allocator *a = fresh(1000 * MIB);
 
     a->held_before = 400 * MIB;
-    ck_assert_str_eq(find(0, NULL), "up to 400 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 400 MiB is held, but no whole page of it can be returned");
     a->held_after = 300 * MIB;
-    ck_assert_str_eq(find(0, NULL), "up to 300 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 300 MiB is held, but no whole page of it can be returned");
     r.n_allocators = 2;
     a[1].held_after = 20 * MIB;
-    ck_assert_str_eq(find(0, NULL), "up to 320 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 320 MiB is held, but no whole page of it can be returned");
     /* nobody tells, the call went well */
     fresh(1000 * MIB);
-    ck_assert_str_eq(find(0, NULL), "no whole page is free");
+    ck_assert_str_eq(find(0, NULL), "not every allocator says what it holds, and no page of it came back");
 }
 END_TEST
 
@@ -147,7 +147,7 @@ START_TEST(locked_pages)
     r.allocator[0].held_after = 590 * MIB;
     ck_assert_str_eq(find(0, NULL), locked);
     r.allocator[0].held_after = 610 * MIB;
-    ck_assert_str_eq(find(0, NULL), "up to 610 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 610 MiB is held, but no whole page of it can be returned");
     /* mlockall in a process that holds nothing */
     fresh(1000 * MIB)->held_after = 0;
     r.after.locked = 5000 * MIB;
@@ -167,7 +167,7 @@ START_TEST(lazily_freed_pages)
     r.allocator[0].held_after = 300 * MIB;
     ck_assert_str_eq(find(0, NULL), lazy);
     r.allocator[0].held_after = 500 * MIB;
-    ck_assert_str_eq(find(0, NULL), "up to 500 MiB is held, but no whole page of it is free");
+    ck_assert_str_eq(find(0, NULL), "up to 500 MiB is held, but no whole page of it can be returned");
     fresh(1000 * MIB)->held_after = 0;
     r.after.lazyfree = 1023 * 1024;
     ck_assert_str_eq(find(0, NULL), "nothing is held");
