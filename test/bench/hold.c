@@ -1,8 +1,9 @@
 /* hold MIB BLOCK: a host that has freed MIB in blocks of BLOCK bytes, which its allocator keeps.
  *
- * Says "ready". On "call" it makes the allocator's own call, on the thread that has allocated, and says
- * "called NS BEFORE AFTER": its duration, and RssAnon in KiB before and after. Ends with its input. */
+ * Says "ready". On "call" it makes the allocator's own call, on the thread that has allocated, on "thread" on one made for
+ * it, and says "called NS BEFORE AFTER": its duration, and RssAnon in KiB before and after. Ends with its input. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,26 @@ static void own_call(void)
         glibc(0);
 }
 
+static void *measured_call(void *ns)
+{
+    long start = now();
+    own_call();
+    *(long *)ns = now() - start;
+    return NULL;
+}
+
+static void call(int on_thread)
+{
+    long before = anon_kib(), ns = 0;
+    pthread_t thread;
+
+    if (on_thread && pthread_create(&thread, NULL, measured_call, &ns) == 0)
+        pthread_join(thread, NULL);
+    else
+        measured_call(&ns);
+    printf("called %ld %ld %ld\n", ns, before, anon_kib());
+}
+
 int main(int argc, char **argv)
 {
     size_t total = argc > 1 ? strtoul(argv[1], NULL, 10) << 20 : 0, block = argc > 2 ? strtoul(argv[2], NULL, 10) : 65536;
@@ -67,12 +88,8 @@ int main(int argc, char **argv)
         free(blocks[i]);
     puts("ready");
     while (fgets(line, sizeof line, stdin))
-        if (strcmp(line, "call\n") == 0) {
-            long before = anon_kib(), start = now();
-            own_call();
-            long ns = now() - start;
-            printf("called %ld %ld %ld\n", ns, before, anon_kib());
-        }
+        if (strcmp(line, "call\n") == 0 || strcmp(line, "thread\n") == 0)
+            call(*line == 't');
     free(above);
     free(blocks);
     return 0;
