@@ -183,6 +183,40 @@ START_TEST(test_promise_04_no_signal_at_all)
 }
 END_TEST
 
+static const char *const late_delays[] = {"0", "1000", "3000", "5000"};
+
+/* A release that could not begin yet is tried again by signals of our own: none of them may hit what the host installs then. */
+START_TEST(test_promise_04_no_signal_that_nobody_sent)
+{
+    const char *way = _i % 2 ? "own" : "default", *argv[] = {"lateown", way, late_delays[_i / 2], NULL};
+    struct host bare, h;
+    host_victim(&bare, "lateown", way, GLIBC, WITHOUT);
+    (void)host_end(&bare);
+    for (int n = 0; n < 5; n++) {
+        host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST});
+        (void)host_end(&h);
+        host_compare(&bare, &h, way);
+        host_clean(&h);
+    }
+    host_clean(&bare);
+}
+END_TEST
+
+/* What an old signal has left on the stack is not a running handler: the release begins where the host blocks. */
+START_TEST(test_promise_04_release_below_the_remains_of_a_signal)
+{
+    struct host h;
+    host_victim(&h, "deepread", _i ? "ours" : "own", GLIBC, FIRST);
+    host_wait_line(&h, "ready");
+    if (_i)
+        host_wait_log(&h, "\"action\":", 1);
+    host_release(&h);
+    host_say(&h, "x");
+    ck_assert_int_eq(host_end(&h), 0);
+    host_clean(&h);
+}
+END_TEST
+
 /* Two signals at once to a host that computes, so that the second finds the first on its way: each is a release or is
  * counted as merged with one. */
 START_TEST(test_promise_04_no_event_is_lost)
@@ -220,6 +254,8 @@ Suite *suite_promise_signal(void)
     tcase_add_loop_test(t, test_promise_04_ignored_stays_ignored, 0, 5);
     tcase_add_loop_test(t, test_promise_04_other_signals, 0, (int)(sizeof signals / sizeof *signals));
     tcase_add_test(t, test_promise_04_no_signal_at_all);
+    tcase_add_loop_test(t, test_promise_04_no_signal_that_nobody_sent, 0, 2 * (int)(sizeof late_delays / sizeof *late_delays));
+    tcase_add_loop_test(t, test_promise_04_release_below_the_remains_of_a_signal, 0, 2);
     tcase_add_test(t, test_promise_04_no_event_is_lost);
     suite_add_tcase(s, t);
     return s;
