@@ -108,6 +108,7 @@ check:
 check-unit: $(BUILD)/unit/unit
 	$<
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
+	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
 check-objects: all
 	scripts/check-objects $(BUILD)
