@@ -67,17 +67,38 @@ static bool proof_call(const struct context *c)
     }
 }
 
-static bool proof_is_frame(uintptr_t at)
+/* While a handler runs its signal is blocked, or its action says SA_NODEFER. */
+static bool proof_may_be_running(const ucontext_t *u, int number)
+{
+    struct {
+        uintptr_t handler;
+        unsigned long flags;
+        uintptr_t restorer;
+        uint64_t mask;
+    } action;
+    uint64_t blocked;
+
+    memcpy(&blocked, &u->uc_sigmask, sizeof blocked);
+    return number >= 1 && number <= 64 &&
+           (blocked >> (number - 1) & 1 ||
+            sys4(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask) < 0 || action.flags & SA_NODEFER);
+}
+
+/* Is it the frame of a handler that runs now? What is left of one that is over may lie in a buffer that was not written
+ * yet: an idle perl was so taken for one inside a handler, every second time. Ours say that they are over
+ * (context_leave), others are known by their signal. */
+static bool proof_is_frame(const ucontext_t *u, uintptr_t at)
 {
     char bytes[CONTEXT_FRAME_BYTES] __attribute__((aligned(16)));
+    uintptr_t context = context_frame_context(at);
+    int number;
 
-    return proof_peek(context_frame_context(at), bytes, sizeof bytes) == 0 && context_is_frame((const void *)bytes, at);
+    return proof_peek(context, bytes, sizeof bytes) == 0 && context_is_frame((const void *)bytes, at) &&
+           proof_peek(context_frame_signal(context), &number, sizeof number) == 0 && proof_may_be_running(u, number);
 }
 
 /* Does the interrupted thread run a handler of the host's? That one may have interrupted malloc, and only looks blocked
- * in a harmless call. On an alternate stack: surely. Else a frame that the kernel made lies on the stack above. A
- * frame of the past may lie there too, in a buffer that was not written yet; ours say that they are over (context_leave),
- * without which an idle perl was never found to be idle, 1 in some thousand. */
+ * in a harmless call. On an alternate stack: surely. Else a frame that the kernel made lies on the stack above. */
 static bool proof_in_handler(const ucontext_t *u, const struct context *c, uintptr_t restorer)
 {
     uintptr_t words[PROOF_CHUNK], mark = context_frame_word(restorer);
@@ -93,7 +114,7 @@ static bool proof_in_handler(const ucontext_t *u, const struct context *c, uintp
         while (n && proof_peek(at, words, n * sizeof *words) < 0)
             n /= 2; /* the end of the stack's mapping */
         for (size_t i = 0; i < n; i++)
-            if (words[i] == mark && proof_is_frame(at + i * sizeof *words))
+            if (words[i] == mark && proof_is_frame(u, at + i * sizeof *words))
                 return true;
         if (n < PROOF_CHUNK)
             break;
