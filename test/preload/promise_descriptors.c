@@ -1,9 +1,23 @@
 /* Promise 2: the host's descriptor table holds nothing of ours, whatever the host does to it. */
 #include "harness.h"
 
+#include <dirent.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+
+/* How many descriptors the worker has, which lingers after a record; -1: it has gone. */
+static int count_of_worker(const struct host *h)
+{
+    char path[80];
+    int n = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/fd", (int)h->pid, (int)host_worker(h));
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    return d ? closedir(d), n : -1;
+}
 
 START_TEST(test_promise_02_descriptor_table_is_the_hosts)
 {
@@ -23,6 +37,7 @@ START_TEST(test_promise_02_descriptor_table_is_the_hosts)
         }
         host_descriptors(&h, now, sizeof now);
         ck_assert_str_eq(before, now);
+        ck_assert_int_eq(count_of_worker(&h), 0); /* a table of its own, in which nothing stays open */
     }
     ck_assert_int_eq(host_end(&h), 0);
     host_clean(&h);

@@ -1,6 +1,6 @@
-/* lateown own|default: SIGUSR1 comes while it computes, where no release can begin, so it is on our retry list; at
- * that moment the host takes the signal over. Nobody has sent it another one, so its handler never runs, it does not die, and
- * none is pending when it looks. */
+/* lateown own|default|urg [US]: SIGUSR1 comes while it computes, where no release can begin, so that we try again; a little later
+ * the host sets an action of its own for it (urg: for SIGURG and SIGWINCH, by which we may try). Nobody has sent another
+ * signal, so no handler runs, it does not die, and none is pending. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +33,13 @@ int main(int argc, char **argv)
     compute(argc > 2 ? atol(argv[2]) : 0); /* how far the retries have come */
     if (strcmp(argv[1], "own") == 0)
         (void)signal(SIGUSR1, handler);
+    if (strcmp(argv[1], "urg") == 0) {
+        for (int i = 0; i < 2; i++) {
+            struct sigaction old, a = {.sa_handler = handler};
+            (void)sigaction(i ? SIGWINCH : SIGURG, &a, &old);
+            count += old.sa_handler != SIG_DFL || old.sa_flags != 0;
+        }
+    }
     if (strcmp(argv[1], "default") == 0)
         (void)signal(SIGUSR1, SIG_DFL);
     compute(60000);
