@@ -34,7 +34,7 @@ static void retry_unlock(struct post *p)
  * not break when a thread ends. */
 static bool retry_begin(struct post *p)
 {
-    static const int ignored[] = {SIGURG, SIGWINCH};
+    static const int ignored[] = {SIGURG, SIGWINCH, SIGCHLD};
     struct sigevent event;
     int id;
 
@@ -70,18 +70,21 @@ static void retry_ask_another(struct post *p)
     }
 }
 
-void retry_soon(struct post *p, unsigned tries, bool another)
+bool retry_soon(struct post *p, unsigned tries, bool another)
 {
     struct itimerspec in = {{0, 0}, {0, retry_delay(tries)}};
+    bool begun;
 
     if (!retry_lock(p))
-        return;
-    if (retry_begin(p)) {
+        return true;
+    begun = retry_begin(p);
+    if (begun) {
         sys4(SYS_timer_settime, p->timer - 1, 0, &in, NULL);
         if (another)
             retry_ask_another(p);
     }
     retry_unlock(p);
+    return begun;
 }
 
 void retry_end(struct post *p)

@@ -150,10 +150,8 @@ void signal_retry(struct post *p)
 {
     unsigned tries = __atomic_add_fetch(&p->tries, 1, __ATOMIC_SEQ_CST);
 
-    if (tries > SIGNAL_TRIES)
+    if (tries > SIGNAL_TRIES || !retry_soon(p, tries, tries > SIGNAL_OTHERS && tries % 2))
         signal_give_up(p, NOTICE_NO_PROOF, 0);
-    else
-        retry_soon(p, tries, tries > SIGNAL_OTHERS && tries % 2);
 }
 
 static int signal_create(void *post)
