@@ -37,7 +37,8 @@ END_TEST
 static const struct call endless[] = {
     {"nowake", "poll", SYS_poll},           {"nowake", "ppoll", SYS_ppoll}, {"nowake", "select", SYS_pselect6},
     {"nowake", "pselect", SYS_pselect6},    {"nowake", "epoll_wait", SYS_epoll_wait}, {"nowake", "pause", SYS_pause},
-    {"nowake", "sigsuspend", SYS_rt_sigsuspend},
+    {"nowake", "sigsuspend", SYS_rt_sigsuspend}, {"patient", "sigwaitinfo", SYS_rt_sigtimedwait},
+    {"patient", "msgrcv", SYS_msgrcv},      {"patient", "sem_timedwait", SYS_futex}, {"patient", "sleep_until", SYS_clock_nanosleep},
 };
 #else
 static const struct call endless[] = {
@@ -59,6 +60,22 @@ START_TEST(test_promise_05_poll_is_not_woken_under_any_allocator)
     enum allocator a = CELL_ALLOCATOR(_i);
     if (harness_allocator(a, "test_promise_05_poll_is_not_woken_under_any_allocator"))
         blocked_call(&endless[0], a, CELL_PLACE(_i));
+}
+END_TEST
+
+/* sleep(1) and its like count what is left where it stands, so that they can be gone on with: not a moment too short. */
+START_TEST(test_promise_05_sleep_is_not_cut_short)
+{
+    static const char *const argv[] = {"/bin/sleep", "1.5", NULL};
+    struct host h;
+    int64_t start = harness_now();
+    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST});
+    host_wait_caught(&h, SIGUSR1);
+    (void)host_storm(&h, SIGUSR1, 100);
+    ck_assert_int_eq(h.status, 0);
+    ck_assert_int_ge(harness_now() - start, 1500);
+    ck_assert_uint_gt(host_records(&h), 0);
+    host_clean(&h);
 }
 END_TEST
 
@@ -153,6 +170,7 @@ Suite *suite_promise_wake(void)
     tcase_add_loop_test(t, test_promise_05_restartable_call_never_shows_eintr, 0, COUNT(restarted));
     tcase_add_loop_test(t, test_promise_05_call_without_timeout_is_not_woken, 0, COUNT(endless));
     tcase_add_loop_test(t, test_promise_05_poll_is_not_woken_under_any_allocator, 0, CELLS);
+    tcase_add_test(t, test_promise_05_sleep_is_not_cut_short);
     tcase_add_loop_test(t, test_promise_05_timeout_ends_neither_early_nor_late, 0, COUNT(timeouts));
     tcase_add_loop_test(t, test_promise_05_hosts_own_signal_at_the_same_moment_10000_times, 0, COUNT(term_calls));
     tcase_add_loop_test(t, test_promise_05_hosts_own_signal_under_any_allocator, 0, CELLS);
