@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include "code.h"
+#include "signal.h"
 #include "sys.h"
 
 #define PROOF_SCAN (256 << 10)  /* how much of a stack is searched for frames of handlers */
@@ -67,34 +68,28 @@ static bool proof_call(const struct context *c)
     }
 }
 
-/* While a handler runs its signal is blocked, or its action says SA_NODEFER. */
-static bool proof_may_be_running(const ucontext_t *u, int number)
+/* Can a handler of the host's be running? While one runs its signal is blocked, or its action says SA_NODEFER. (A frame
+ * does not tell which signal it is for: siginfo is there for SA_SIGINFO only.) */
+static bool proof_may_be_running(const ucontext_t *u)
 {
-    struct {
-        uintptr_t handler;
-        unsigned long flags;
-        uintptr_t restorer;
-        uint64_t mask;
-    } action;
     uint64_t blocked;
+    bool undeferred;
 
     memcpy(&blocked, &u->uc_sigmask, sizeof blocked);
-    return number >= 1 && number <= 64 &&
-           (blocked >> (number - 1) & 1 ||
-            sys4(SYS_rt_sigaction, number, NULL, &action, sizeof action.mask) < 0 || action.flags & SA_NODEFER);
+    for (int n = 1; n <= 64; n++)
+        if (signal_host_handles(n, &undeferred) && (undeferred || blocked >> (n - 1) & 1))
+            return true;
+    return false;
 }
 
 /* Is it the frame of a handler that runs now? What is left of one that is over may lie in a buffer that was not written
  * yet: an idle perl was so taken for one inside a handler, every second time. Ours say that they are over
- * (context_leave), others are known by their signal. */
-static bool proof_is_frame(const ucontext_t *u, uintptr_t at)
+ * (context_leave). */
+static bool proof_is_frame(uintptr_t at)
 {
     char bytes[CONTEXT_FRAME_BYTES] __attribute__((aligned(16)));
-    uintptr_t context = context_frame_context(at);
-    int number;
 
-    return proof_peek(context, bytes, sizeof bytes) == 0 && context_is_frame((const void *)bytes, at) &&
-           proof_peek(context_frame_signal(context), &number, sizeof number) == 0 && proof_may_be_running(u, number);
+    return proof_peek(context_frame_context(at), bytes, sizeof bytes) == 0 && context_is_frame((const void *)bytes, at);
 }
 
 /* Does the interrupted thread run a handler of the host's? That one may have interrupted malloc, and only looks blocked
@@ -106,6 +101,8 @@ static bool proof_in_handler(const ucontext_t *u, const struct context *c, uintp
 
     if (proof_on_alternate_stack(u, c->sp))
         return true;
+    if (!proof_may_be_running(u))
+        return false;
     if (c->thread > at && c->thread - at < PROOF_THREAD_MAX && c->thread < end)
         end = c->thread;
     for (; at < end; at += sizeof words) {
@@ -114,7 +111,7 @@ static bool proof_in_handler(const ucontext_t *u, const struct context *c, uintp
         while (n && proof_peek(at, words, n * sizeof *words) < 0)
             n /= 2; /* the end of the stack's mapping */
         for (size_t i = 0; i < n; i++)
-            if (words[i] == mark && proof_is_frame(u, at + i * sizeof *words))
+            if (words[i] == mark && proof_is_frame(at + i * sizeof *words))
                 return true;
         if (n < PROOF_CHUNK)
             break;

@@ -1,14 +1,13 @@
 #include "resume.h"
 
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "sys.h"
+#include "signal.h"
 
 /* A sleep may be made again when what is left of it stands where its length stood (sleep(3), std::this_thread::sleep_for),
  * or when it ends at a given time. */
@@ -48,28 +47,19 @@ static bool resume_is_exact(const struct context *c)
 /* Has the host a handler of its own, for any signal? Then the EINTR may be the trace of that handler: a signal of the
  * host's may have come a moment before ours, and `while (!stop) poll(fds, n, -1)` would sleep on for ever if its EINTR
  * were lost. That moment cannot be told apart afterwards (a pending signal can, one whose handler has just returned
- * cannot: 1 in 12,000 was lost so), so such a host sees its EINTR, as it must expect anyway. 32 and 33 are glibc's. */
-static bool resume_host_handles(uintptr_t ours)
+ * cannot: 1 in 12,000 was lost so), so such a host sees its EINTR, as it must expect anyway. */
+static bool resume_host_handles(void)
 {
-    for (int n = 1; n <= 64; n++) {
-        struct {
-            uintptr_t handler;
-            unsigned long flags;
-            uintptr_t restorer;
-            uint64_t mask;
-        } now;
+    bool undeferred;
 
-        if (n == 32 || n == 33 || n == SIGKILL || n == SIGSTOP)
-            continue;
-        if (sys4(SYS_rt_sigaction, n, NULL, &now, sizeof now.mask) < 0 ||
-            (now.handler != (uintptr_t)SIG_DFL && now.handler != (uintptr_t)SIG_IGN && now.handler != ours))
+    for (int n = 1; n <= 64; n++)
+        if (signal_host_handles(n, &undeferred))
             return true;
-    }
     return false;
 }
 
-void resume_call(ucontext_t *u, const struct context *c, void (*ours)(int, siginfo_t *, void *))
+void resume_call(ucontext_t *u, const struct context *c)
 {
-    if (c->call == CONTEXT_EINTR && resume_is_exact(c) && !resume_host_handles((uintptr_t)ours))
+    if (c->call == CONTEXT_EINTR && resume_is_exact(c) && !resume_host_handles())
         context_again(u, c);
 }

@@ -2,13 +2,12 @@
 #ifndef GIVEBACK_RESUME_H
 #define GIVEBACK_RESUME_H
 
-#include <signal.h>
 #include <ucontext.h>
 
 #include "arch/context.h"
 
 /* Handler only, as the last thing it does. Nothing is changed where a repeated call would not be exactly the one that
  * was interrupted, or where the host has a handler of its own, for any signal: then EINTR passes, which is lawful. */
-void resume_call(ucontext_t *u, const struct context *c, void (*ours)(int, siginfo_t *, void *));
+void resume_call(ucontext_t *u, const struct context *c);
 
 #endif

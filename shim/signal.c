@@ -52,6 +52,17 @@ static uintptr_t signal_installed(int number)
     return sys4(SYS_rt_sigaction, number, NULL, &now, SIGNAL_MASK_BYTES) == 0 ? now.handler : (uintptr_t)SIG_ERR;
 }
 
+bool signal_host_handles(int number, bool *undeferred)
+{
+    struct signal_kernel_action now;
+
+    if (number == 32 || number == 33 || sys4(SYS_rt_sigaction, number, NULL, &now, SIGNAL_MASK_BYTES) < 0)
+        return false;
+    *undeferred = now.flags & SA_NODEFER;
+    return now.handler != (uintptr_t)SIG_DFL && now.handler != (uintptr_t)SIG_IGN &&
+           now.handler != (uintptr_t)signal_handle;
+}
+
 bool signal_is_ours(int number)
 {
     return number > 0 && signal_installed(number) == (uintptr_t)signal_handle;
@@ -220,7 +231,7 @@ static void signal_handle(int number, siginfo_t *info, void *context)
             signal_try(p, u, &c, (uintptr_t)__builtin_return_address(0));
         else if (number != signal_number)
             retry_end(p);
-        resume_call(u, &c, signal_handle);
+        resume_call(u, &c);
     }
     context_leave(u);
     errno = saved;

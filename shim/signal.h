@@ -16,6 +16,8 @@ void signal_start(int number);
 bool signal_is_ours(int number);
 /* Is this the address of our handler? */
 bool signal_is_handler(sighandler_t handler);
+/* Has the host a handler of its own for it (glibc's own two signals, 32 and 33, do not count)? undeferred: with SA_NODEFER. */
+bool signal_host_handles(int number, bool *undeferred);
 /* What the host would see without us, in place of ours. */
 void signal_hide(struct sigaction *action);
 /* The host has set its own action for `number`; `displaced`: ours was there. */

@@ -237,10 +237,18 @@ static void worker_pause(void)
     sys2(SYS_nanosleep, &moment, NULL);
 }
 
-static void worker_count(unsigned by)
+/* glibc counts the thread down when worker_main returns, so it is counted up before: which leaves some microseconds in
+ * which the host's last thread might miss its end. Where that one has counted itself down already and is in exit(), the
+ * worker would be the last one, and run exit() a second time: it never returns then. */
+static void worker_leave(void)
 {
-    if (worker_counted)
-        __atomic_add_fetch(worker_counted, by, __ATOMIC_SEQ_CST);
+    int never = 0;
+
+    if (!worker_counted || __atomic_add_fetch(worker_counted, 1, __ATOMIC_SEQ_CST) > 1)
+        return;
+    __atomic_sub_fetch(worker_counted, 1, __ATOMIC_SEQ_CST);
+    for (;;)
+        post_wait(&never, 0, -1);
 }
 
 static void *worker_main(void *argument)
@@ -263,7 +271,7 @@ static void *worker_main(void *argument)
         while (worker_step(p))
             ;
     } while (!worker_retire(p));
-    worker_count(1); /* glibc counts it down next: some microseconds in which the host's last thread might miss its end */
+    worker_leave();
     return NULL;
 }
 
@@ -285,8 +293,8 @@ int worker_create(struct post *p)
     }
     if (error)
         __atomic_store_n(&p->worker, POST_NO_WORKER, __ATOMIC_SEQ_CST);
-    else
-        worker_count(-1U); /* here, where a thread of the host's is alive for sure */
+    else if (worker_counted) /* here, where a thread of the host's is alive for sure */
+        __atomic_sub_fetch(worker_counted, 1, __ATOMIC_SEQ_CST);
     return error;
 }
 

@@ -1,7 +1,6 @@
 #include "context.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -49,11 +48,6 @@ uintptr_t context_frame_word(uintptr_t restorer)
 uintptr_t context_frame_context(uintptr_t at)
 {
     return at - offsetof(ucontext_t, uc_mcontext.__reserved);
-}
-
-uintptr_t context_frame_signal(uintptr_t context)
-{
-    return context - sizeof(siginfo_t);
 }
 
 bool context_is_frame(const ucontext_t *u, uintptr_t at)

@@ -31,8 +31,6 @@ bool context_again(ucontext_t *u, const struct context *c);
 uintptr_t context_frame_word(uintptr_t restorer);
 uintptr_t context_frame_context(uintptr_t at);
 bool context_is_frame(const ucontext_t *u, uintptr_t at);
-/* Where such a frame has the number of its signal (siginfo_t's first member), its ucontext_t being at `context`. */
-uintptr_t context_frame_signal(uintptr_t context);
 /* Of our own frame, before the handler returns: what is left of it on the stack afterwards is no frame any more. */
 void context_leave(ucontext_t *u);
 /* Call f(argument) on the stack that ends at `stack` (16-byte aligned is seen to), and come back. */

@@ -144,12 +144,6 @@ uintptr_t context_frame_context(uintptr_t at)
     return at + sizeof at;
 }
 
-/* Behind the kernel's ucontext, which ends with 8 bytes of mask where libc's has 128. */
-uintptr_t context_frame_signal(uintptr_t context)
-{
-    return context + offsetof(ucontext_t, uc_sigmask) + 8;
-}
-
 bool context_is_frame(const ucontext_t *u, uintptr_t at)
 {
     _Static_assert(CONTEXT_FRAME_BYTES >= offsetof(ucontext_t, uc_mcontext.fpregs), "");
