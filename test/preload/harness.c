@@ -171,6 +171,8 @@ static void host_exec(const struct host *h, const struct host_setup *s, int in)
 {
     const char *file = strchr(s->argv[0], '/') ? s->argv[0] : harness_victim(s->argv[0]);
     char **env = environment_make(h, s);
+    for (int n = 1; n < NSIG; n++) /* whoever runs us, and host_say, may ignore some */
+        (void)signal(n, SIG_DFL);
     if (dup2(in, 0) < 0 || open_for(h->out, O_WRONLY | O_CREAT | O_APPEND, 1) < 0 ||
         open_for(h->err, O_WRONLY | O_CREAT | O_APPEND, 2) < 0 || chdir(h->dir) != 0)
         _exit(126);

@@ -11,24 +11,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const stderr_ways[] = {"close", "database", "gone", "full"};
+/* stderr from the start: a pipe whose reader has gone, or one that is full. */
+static void broken_stderr(void)
+{
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) != 0 || dup2(pipes[1], 2) < 0)
+        _exit(95);
+}
+
+static void full_stderr(void)
+{
+    static const char junk[1 << 16];
+    int pipes[2];
+    if (pipe(pipes) != 0 || fcntl(pipes[1], F_SETFL, O_NONBLOCK) != 0)
+        _exit(94);
+    while (write(pipes[1], junk, sizeof junk) > 0)
+        ;
+    if (fcntl(pipes[1], F_SETFL, 0) != 0 || dup2(pipes[1], 2) < 0)
+        _exit(93);
+}
+
+static const struct {
+    const char *way;
+    void (*before_exec)(void);
+} stderrs[] = {{"close", NULL}, {"database", NULL}, {"leave", broken_stderr}, {"leave", full_stderr}};
 
 START_TEST(test_stderr_that_cannot_take_the_record)
 {
     struct host bare, h;
-    const char *argv[] = {"stderrs", stderr_ways[_i], NULL};
-    host_start(&bare, &(struct host_setup){.argv = argv});
+    const char *argv[] = {"stderrs", stderrs[_i].way, NULL};
+    host_start(&bare, &(struct host_setup){.argv = argv, .before_exec = stderrs[_i].before_exec});
     host_wait_line(&bare, "ready");
     host_say(&bare, "\n");
     (void)host_end(&bare);
-    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST, .log = "stderr"});
+    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST, .log = "stderr", .before_exec = stderrs[_i].before_exec});
     host_wait_line(&h, "ready");
     host_kill(&h, SIGUSR1);
     host_wait_worker(&h, true);
     host_wait_worker(&h, false); /* a worker that blocked in its write would stay */
     host_say(&h, "\n");
     (void)host_end(&h);
-    host_compare(&bare, &h, stderr_ways[_i]);
+    host_compare(&bare, &h, stderrs[_i].way);
     host_clean(&bare);
     host_clean(&h);
 }
