@@ -35,6 +35,7 @@ struct signal_kernel_action {
 };
 
 static int signal_number;        /* ours; 0: none, or not yet */
+static int signal_started;       /* the process that started with us */
 static uint64_t signal_set_early; /* bits: the host has set an action for it before our constructor ran */
 
 static void signal_handle(int number, siginfo_t *info, void *context);
@@ -83,7 +84,8 @@ void signal_taken(int number, bool displaced)
         __atomic_fetch_or(&signal_set_early, UINT64_C(1) << (number - 1), __ATOMIC_SEQ_CST);
     else if (displaced && (p = post_own()) && !state_restricted()) {
         if (number == signal_number) {
-            notice_say(NOTICE_SIGNAL_OWNED, 0);
+            if (p->pid == signal_started) /* not in each forked child that takes it back from us (a redis that saves) */
+                notice_say(NOTICE_SIGNAL_OWNED, 0);
         } else { /* the one that retry has taken: it takes another */
             retry_end(p);
             signal_retry(p);
@@ -138,6 +140,7 @@ void signal_start(int number)
     bool early = number && (signal_set_early & (UINT64_C(1) << (number - 1)));
 
     signal_number = number;
+    signal_started = (int)sys0(SYS_getpid);
     if (number && (early || !signal_install(number)))
         notice_say(NOTICE_SIGNAL_OWNED, 0);
 }

@@ -95,22 +95,29 @@ static int sink_fetch_stderr(void)
     return fd;
 }
 
-__attribute__((noinline)) static int sink_open(bool own_table)
+/* The host's stderr, if it still is the file that it was. */
+static int sink_open_stderr(bool own_table)
 {
-    if (sink_target == OPTION_LOG_PATH) {
-        char path[SINK_PATH_MAX];
-        int bad = preload_expand(sink_pattern, (int)sys0(SYS_getpid), sink_program, path, sizeof path);
-
-        return bad ? bad
-                   : (int)sys4(SYS_openat, AT_FDCWD, path,
-                               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-    }
     int fd = own_table ? sink_fetch_stderr() : 2;
+
     if (fd < 0 || sink_is_stderr(fd))
         return fd;
     if (own_table)
         sys1(SYS_close, fd);
     return -EBADF;
+}
+
+__attribute__((noinline)) static int sink_open(bool own_table)
+{
+    char path[SINK_PATH_MAX];
+    int bad;
+
+    if (sink_target != OPTION_LOG_PATH)
+        return sink_open_stderr(own_table);
+    bad = preload_expand(sink_pattern, (int)sys0(SYS_getpid), sink_program, path, sizeof path);
+    return bad ? bad
+               : (int)sys4(SYS_openat, AT_FDCWD, path,
+                           O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 }
 
 /* Could a write block, or raise SIGPIPE? A full pipe: the host's writers would have to wait, we do not. */
@@ -165,4 +172,21 @@ void sink_write_restricted(const char *line, size_t n)
 {
     if (sink_target == OPTION_LOG_STDERR && sink_is_stderr(2) && sink_ready(2) == 0)
         sys3(SYS_write, 2, line, n);
+}
+
+int sink_write_stderr(const char *line, size_t n)
+{
+    int fd = sink_open_stderr(true);
+    long r = fd;
+
+    if (fd >= 0) {
+        r = sink_put(fd, line, n);
+        sys1(SYS_close, fd);
+    }
+    return r < 0 ? (int)r : 0;
+}
+
+const char *sink_path(void)
+{
+    return sink_target == OPTION_LOG_PATH ? sink_pattern : NULL;
 }

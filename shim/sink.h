@@ -14,6 +14,10 @@ struct settings;
 void sink_start(const struct settings *s, const char *program);
 /* 0, or -errno: the line is lost. `own_table`: the caller is the worker, whose descriptor table is not the host's. */
 int sink_write(const char *line, size_t n, bool own_table);
+/* Worker: to the host's stderr, whatever the log is. */
+int sink_write_stderr(const char *line, size_t n);
+/* The path that lines go to, with % items and all; NULL: no path. */
+const char *sink_path(void);
 /* From a handler in a host that a filter of system calls kills for the wrong one: only fstat, poll and write, so to stderr
  * or not at all. */
 void sink_write_restricted(const char *line, size_t n);

@@ -222,7 +222,7 @@ END_TEST
  * counted as merged with one. */
 START_TEST(test_promise_04_no_event_is_lost)
 {
-    const char *argv[] = {"churn", "2", "1500", NULL}, *env[] = {"GIVEBACK_SIGNAL=RTMIN+9", NULL};
+    const char *argv[] = {"churn", "2", "6000", NULL}, *env[] = {"GIVEBACK_SIGNAL=RTMIN+9", NULL};
     char record[4096];
     struct host h;
     int64_t events = 0;
