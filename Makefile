@@ -60,6 +60,8 @@ $(BUILD)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
 
+$(BUILD)/obj/shim/hook_python.o: shim/hook_python.py
+
 # Tests: sources are found by name, one program a folder; every victim and every bench is a program of its own.
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
 CHECK_LIBS = $(shell pkg-config --libs check)

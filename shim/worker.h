@@ -6,11 +6,12 @@
 
 #include <stdbool.h>
 
+struct event;
 struct post;
 struct settings;
 
-/* Once, from the constructor: looks the thread library up. */
-void worker_start(const struct settings *s, const char *program);
+/* Once, from the constructor: looks the thread library up. The events are those of GIVEBACK_ON. */
+void worker_start(const struct settings *s, const struct event *events, const char *program);
 /* Can a thread be made at all? (old glibc without libpthread: no) */
 bool worker_possible(void);
 /* Make it. Only at a point where the calling thread is in no allocator and in nothing that holds a lock which

@@ -1,0 +1,94 @@
+#include "safe.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "alloc.h"
+#include "notice.h"
+#include "post.h"
+#include "state.h"
+#include "sys.h"
+#include "worker.h"
+
+#define SAFE_LOOK_NS 100000000L /* looks again after so long, whatever is said */
+#define SAFE_PATIENCE 300       /* so often without progress: half a minute */
+#define SAFE_TURN 20            /* so long a thread waits for the one that is at a safe point already: two seconds */
+
+/* See that there is a worker. false: there can be none. */
+static bool safe_worker(struct post *p)
+{
+    int none = POST_NO_WORKER, error;
+
+    if (post_has_worker(p) || __atomic_load_n(&p->held, __ATOMIC_SEQ_CST))
+        return true;
+    if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
+        return false;
+    if (state_restricted() || !worker_possible()) {
+        notice_say(worker_possible() ? NOTICE_RESTRICTED : NOTICE_NO_THREADS_LIB, 0);
+        return false;
+    }
+    if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return true;
+    error = worker_create(p);
+    if (error)
+        notice_say(NOTICE_NO_THREAD, error);
+    return !error;
+}
+
+/* The worker waits at an allocator for this thread to empty its caches there. */
+static void safe_flush(struct post *p)
+{
+    const struct alloc_copy *c = __atomic_load_n((const struct alloc_copy **)&p->flush, __ATOMIC_SEQ_CST);
+
+    if (!c)
+        return;
+    c->kind->flush(c);
+    __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
+    post_progress(p);
+}
+
+static bool safe_is_done(struct post *p, unsigned event, unsigned ticket)
+{
+    return (int)(__atomic_load_n(&p->done[event], __ATOMIC_SEQ_CST) - ticket) >= 0;
+}
+
+static bool safe_turn(struct post *p, int self)
+{
+    for (int i = 0; i <= SAFE_TURN; i++) {
+        unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
+        int nobody = 0;
+
+        if (__atomic_compare_exchange_n(&p->owner, &nobody, self, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return true;
+        post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS);
+    }
+    return false;
+}
+
+void safe_point(unsigned event)
+{
+    int saved = errno;
+    struct post *p = post_own();
+
+    /* Not its turn: another thread's release runs for long, and what this one asked follows it, unwaited for. */
+    if (p && safe_turn(p, (int)sys0(SYS_gettid))) {
+        unsigned ticket = post_event(p, event);
+
+        for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p);) {
+            unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
+
+            safe_flush(p);
+            if (!safe_is_done(p, event, ticket) &&
+                post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS) == -ETIMEDOUT)
+                patience--;
+        }
+        __atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
+        post_progress(p);
+    } else if (p) {
+        post_event(p, event);
+        safe_worker(p);
+    }
+    errno = saved;
+}
