@@ -147,7 +147,12 @@ static const char *event_read_one(struct event *e, struct event_piece item, stru
     if (expected)
         return expected;
     event_name(e);
-    return event_python_target(e->argument, &module, &n, &function) ? "py:MODULE:QUALNAME" : NULL;
+    if (event_python_target(e->argument, &module, &n, &function) != 0)
+        return "py:MODULE:QUALNAME";
+    /* The script's module is made before the script runs, and no import of it ends when its functions are there. */
+    return event_is((struct event_piece){module, n}, "__main__")
+               ? "py:MODULE:QUALNAME of a module that is imported, which __main__ (the script itself) is not"
+               : NULL;
 }
 
 static void event_complain(struct text *complaint, const char *value, struct event_piece bad, const char *expected)

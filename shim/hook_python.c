@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "notice.h"
+#include "parse.h"
 #include "real.h"
 #include "safe.h"
 #include "text.h"
@@ -32,12 +33,15 @@ static struct {
     int (*is_initialized)(void);
     void *(*save_thread)(void);
     void (*restore_thread)(void *);
+    void *(*interpreter)(void);
     py_object (*function)(struct py_method *, py_object, py_object);
     py_object (*compile)(const char *, const char *, int);
     py_object (*eval)(py_object, py_object, py_object);
     py_object (*builtins)(void);
     py_object (*dict)(void);
     int (*dict_set)(py_object, const char *, py_object);
+    py_object (*dict_get)(py_object, const char *); /* borrowed */
+    py_object (*call)(py_object, py_object);
     py_object (*build)(const char *, ...);
     int (*parse)(py_object, const char *, ...);
     void (*clear)(void);
@@ -47,26 +51,32 @@ static struct {
 static const struct {
     const char *name;
     void **at;
+    const char *older; /* its name before 3.9 */
 } python_functions[] = {
-    {"PySys_AddAuditHook", (void **)&python.add_audit_hook},
-    {"Py_IsInitialized", (void **)&python.is_initialized},
-    {"PyEval_SaveThread", (void **)&python.save_thread},
-    {"PyEval_RestoreThread", (void **)&python.restore_thread},
-    {"PyCFunction_NewEx", (void **)&python.function},
-    {"Py_CompileString", (void **)&python.compile},
-    {"PyEval_EvalCode", (void **)&python.eval},
-    {"PyEval_GetBuiltins", (void **)&python.builtins},
-    {"PyDict_New", (void **)&python.dict},
-    {"PyDict_SetItemString", (void **)&python.dict_set},
-    {"Py_BuildValue", (void **)&python.build},
-    {"PyArg_ParseTuple", (void **)&python.parse},
-    {"PyErr_Clear", (void **)&python.clear},
-    {"Py_DecRef", (void **)&python.decref},
+    {"PySys_AddAuditHook", (void **)&python.add_audit_hook, NULL},
+    {"Py_IsInitialized", (void **)&python.is_initialized, NULL},
+    {"PyEval_SaveThread", (void **)&python.save_thread, NULL},
+    {"PyEval_RestoreThread", (void **)&python.restore_thread, NULL},
+    {"PyInterpreterState_Get", (void **)&python.interpreter, "_PyInterpreterState_Get"},
+    {"PyCFunction_NewEx", (void **)&python.function, NULL},
+    {"Py_CompileString", (void **)&python.compile, NULL},
+    {"PyEval_EvalCode", (void **)&python.eval, NULL},
+    {"PyEval_GetBuiltins", (void **)&python.builtins, NULL},
+    {"PyDict_New", (void **)&python.dict, NULL},
+    {"PyDict_SetItemString", (void **)&python.dict_set, NULL},
+    {"PyDict_GetItemString", (void **)&python.dict_get, NULL},
+    {"PyObject_CallObject", (void **)&python.call, NULL},
+    {"Py_BuildValue", (void **)&python.build, NULL},
+    {"PyArg_ParseTuple", (void **)&python.parse, NULL},
+    {"PyErr_Clear", (void **)&python.clear, NULL},
+    {"Py_DecRef", (void **)&python.decref, NULL},
 };
 
 static const struct event *hook_events;
 static size_t hook_n;
-static bool hook_installed; /* under the GIL */
+static bool hook_installed; /* or about to be */
+static py_object hook_globals; /* what hook_python.py runs in, for ever; NULL: not installed */
+static void *hook_interpreter; /* the one it is installed in: the others know nothing of its objects */
 
 /* fire(event): the action is carried out before it returns; other threads of Python run meanwhile. */
 static py_object hook_fire(py_object self, py_object arguments)
@@ -102,9 +112,21 @@ static py_object hook_say(py_object self, py_object arguments)
     return python.build("");
 }
 
+/* distance(a, b): how many letters make one word of the other. */
+static py_object hook_distance(py_object self, py_object arguments)
+{
+    const char *a, *b;
+
+    (void)self;
+    if (!python.parse(arguments, "ss", &a, &b))
+        return NULL;
+    return python.build("I", parse_distance(a, strlen(a), b, strlen(b)));
+}
+
 static struct py_method hook_methods[] = {
     {"fire", hook_fire, PYTHON_VARARGS, NULL},
     {"say", hook_say, PYTHON_VARARGS, NULL},
+    {"distance", hook_distance, PYTHON_VARARGS, NULL},
 };
 
 /* dict[name] = value, which is given away. */
@@ -137,32 +159,53 @@ static py_object hook_targets(void)
 static void hook_install(void)
 {
     py_object globals = python.dict(), code, result = NULL;
+    bool given = globals && python.dict_set(globals, "__builtins__", python.builtins()) == 0 &&
+                 hook_give(globals, "targets", hook_targets());
 
-    if (globals && python.dict_set(globals, "__builtins__", python.builtins()) == 0 &&
-        hook_give(globals, "fire", python.function(&hook_methods[0], NULL, NULL)) &&
-        hook_give(globals, "say", python.function(&hook_methods[1], NULL, NULL)) &&
-        hook_give(globals, "targets", hook_targets()) &&
-        (code = python.compile(hook_python_code, "<giveback>", PYTHON_FILE_INPUT))) {
+    for (size_t i = 0; given && i < sizeof hook_methods / sizeof *hook_methods; i++)
+        given = hook_give(globals, hook_methods[i].name, python.function(&hook_methods[i], NULL, NULL));
+    if (given && (code = python.compile(hook_python_code, "<giveback>", PYTHON_FILE_INPUT))) {
         result = python.eval(code, globals, globals);
         python.decref(code);
     }
+    if (result) {
+        python.decref(result);
+        hook_interpreter = python.interpreter();
+        hook_globals = globals;
+        return;
+    }
+    notice_complain(NULL, "GIVEBACK_ON: this Python does not let its functions be hooked");
+    python.clear();
+    if (globals)
+        python.decref(globals);
+}
+
+/* Our finder is to be asked first at the import that begins. */
+static void hook_front(void)
+{
+    py_object result, front = python.dict_get(hook_globals, "front");
+
+    result = front ? python.call(front, NULL) : NULL;
     if (result)
         python.decref(result);
     else
-        notice_complain(NULL, "GIVEBACK_ON: this Python does not let its functions be hooked");
-    python.clear();
-    if (globals)
-        python.decref(globals); /* what it defines lives on in the finder */
+        python.clear();
 }
 
-/* An audit hook cannot be taken away again: after the first import it costs the comparison of a flag. */
+/* Of any thread, with the GIL. An audit hook cannot be taken away again: what is no import costs a look at some letters.
+ * "cpython.run_": what the interpreter is about to run, before its first import; "exec": the same, embedded. */
 static int hook_audit(const char *event, py_object arguments, void *unused)
 {
+    bool import = event[0] == 'i' && strcmp(event, "import") == 0;
+
     (void)arguments;
     (void)unused;
-    if (!hook_installed && strcmp(event, "import") == 0 && python.is_initialized()) {
-        hook_installed = true;
-        hook_install();
+    if (!__atomic_load_n(&hook_installed, __ATOMIC_RELAXED)) {
+        if ((import || strcmp(event, "exec") == 0 || strncmp(event, "cpython.run_", 12) == 0) && python.is_initialized() &&
+            !__atomic_exchange_n(&hook_installed, true, __ATOMIC_SEQ_CST))
+            hook_install();
+    } else if (import && hook_globals && python.interpreter() == hook_interpreter) {
+        hook_front();
     }
     return 0;
 }
@@ -173,8 +216,14 @@ void hook_python_start(const struct event *events, size_t n)
     hook_n = n;
     if (!n)
         return;
-    for (size_t i = 0; i < sizeof python_functions / sizeof *python_functions; i++)
-        if (!(*python_functions[i].at = real_find(python_functions[i].name)))
+    for (size_t i = 0; i < sizeof python_functions / sizeof *python_functions; i++) {
+        void **at = python_functions[i].at;
+
+        *at = real_find(python_functions[i].name);
+        if (!*at && python_functions[i].older)
+            *at = real_find(python_functions[i].older);
+        if (!*at)
             return; /* no Python here */
+    }
     python.add_audit_hook(hook_audit, NULL);
 }

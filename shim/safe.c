@@ -1,6 +1,7 @@
 #include "safe.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -14,11 +15,12 @@
 
 #define SAFE_LOOK_NS 100000000L /* looks again after so long, whatever is said */
 #define SAFE_PATIENCE 300       /* so often without progress: half a minute */
-#define SAFE_TURN 20            /* so long a thread waits for the one that is at a safe point already: two seconds */
+#define SAFE_TURN_NS 2000000000 /* so long a thread waits for the one that is at a safe point already */
 
 /* See that there is a worker. false: there can be none. */
 static bool safe_worker(struct post *p)
 {
+    uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
     int none = POST_NO_WORKER, error;
 
     if (post_has_worker(p) || __atomic_load_n(&p->held, __ATOMIC_SEQ_CST))
@@ -31,7 +33,9 @@ static bool safe_worker(struct post *p)
     }
     if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         return true;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
     error = worker_create(p);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
     if (error)
         notice_say(NOTICE_NO_THREAD, error);
     return !error;
@@ -40,13 +44,15 @@ static bool safe_worker(struct post *p)
 /* The worker waits at an allocator for this thread to empty its caches there. */
 static void safe_flush(struct post *p)
 {
-    const struct alloc_copy *c = __atomic_load_n((const struct alloc_copy **)&p->flush, __ATOMIC_SEQ_CST);
+    void *asked = __atomic_load_n(&p->flush, __ATOMIC_SEQ_CST);
+    const struct alloc_copy *c = asked;
 
     if (!c)
         return;
     c->kind->flush(c);
-    __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
-    post_progress(p);
+    /* It may have been given up meanwhile, and the next allocator be asked for. */
+    if (__atomic_compare_exchange_n(&p->flush, &asked, NULL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        post_progress(p);
 }
 
 static bool safe_is_done(struct post *p, unsigned event, unsigned ticket)
@@ -54,17 +60,32 @@ static bool safe_is_done(struct post *p, unsigned event, unsigned ticket)
     return (int)(__atomic_load_n(&p->done[event], __ATOMIC_SEQ_CST) - ticket) >= 0;
 }
 
+static int64_t safe_clock(void)
+{
+    struct timespec t;
+
+    sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* One thread at a time: its caches are emptied, and it is waited for. By the clock, since a storm of other releases
+ * wakes this one again and again. */
 static bool safe_turn(struct post *p, int self)
 {
-    for (int i = 0; i <= SAFE_TURN; i++) {
+    int64_t end = 0;
+
+    for (;;) {
         unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
         int nobody = 0;
 
         if (__atomic_compare_exchange_n(&p->owner, &nobody, self, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return true;
+        if (!end)
+            end = safe_clock() + SAFE_TURN_NS;
+        else if (safe_clock() >= end)
+            return false;
         post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS);
     }
-    return false;
 }
 
 void safe_point(unsigned event)

@@ -190,6 +190,8 @@ static void worker_flush(struct alloc_copy *c)
 
         if (!__atomic_load_n(&p->flush, __ATOMIC_SEQ_CST))
             return;
+        if (!__atomic_load_n(&p->owner, __ATOMIC_SEQ_CST))
+            break; /* it has left: what it asked for was done before, and this release is another's */
         post_wait((int *)&p->progress, (int)progress, WORKER_FLUSH_NS);
     }
     __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
@@ -302,7 +304,7 @@ static void *worker_main(void *argument)
     struct post *p = argument;
     sigset_t all;
 
-    /* The handler's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
+    /* The creator's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
      * setuid in the host would wait for this thread for ever. */
     memset(&all, 0xff, sizeof all);
     worker_real.block(SIG_SETMASK, &all, NULL);
