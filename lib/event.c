@@ -185,8 +185,10 @@ size_t event_read(struct event *events, size_t max, const char *value, struct te
             continue;
         bad = item;
         const char *expected = event_read_one(events && good < max ? &events[good] : &dummy, item, &bad);
-        if (!expected && good == max)
+        if (!expected && good == max) {
             expected = "at most 16 events";
+            bad = item;
+        }
         if (!expected)
             good++;
         else if (!wrong++)

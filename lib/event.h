@@ -36,9 +36,9 @@ struct event {
     char name[EVENT_ARGUMENT_MAX + 16]; /* kind:argument, as records show it */
 };
 
-/* Reads `value` into events[0] ... events[max - 1], or only checks it when events is NULL; how many were good. A bad item is dropped; `complaint` gets one line
- * without '\n' that names the first bad one, its place (1 is the first character) and what was expected, and counts
- * the others; it stays empty when all were good. */
+/* Reads `value` into events[0] ... events[max - 1], or only checks it when events is NULL; how many were good. A bad item
+ * is dropped; `complaint` gets one line without '\n' that names the first bad one, its place (1 is the first character)
+ * and what was expected, and counts the others; it stays empty when all were good. */
 size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint);
 
 /* The two parts of py:MODULE:QUALNAME behind the prefix. 0, or -EINVAL. The module's name is `module_length` bytes from
