@@ -28,7 +28,7 @@ static bool safe_worker(struct post *p)
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         return false;
     if (state_restricted() || !worker_possible()) {
-        notice_say(worker_possible() ? NOTICE_RESTRICTED : NOTICE_NO_THREADS_LIB, 0);
+        notice_say_event(worker_possible() ? NOTICE_RESTRICTED : NOTICE_NO_THREADS_LIB, 0);
         return false;
     }
     if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
@@ -37,7 +37,7 @@ static bool safe_worker(struct post *p)
     error = worker_create(p);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
     if (error)
-        notice_say(NOTICE_NO_THREAD, error);
+        notice_say_event(NOTICE_NO_THREAD, error);
     return !error;
 }
 
