@@ -29,6 +29,7 @@ class Target:
         self.inside = set()
 
     def say(self, why):
+        why = why.encode("ascii", "backslashreplace").decode().replace("\0", " ")  # what C can take, whatever it quotes
         for event in self.events:
             say(event, why)
 
