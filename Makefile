@@ -30,7 +30,7 @@ PRELOAD_OBJ := $(call objects,$(wildcard test/preload/*.c))
 FUZZ_OBJ := $(call objects,$(wildcard test/fuzz/*.c))
 VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildcard test/victim/*.c))) \
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
-  $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c))
+  $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c)) $(patsubst test/%,$(BUILD)/%,$(wildcard test/victim/*.py))
 AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
 TSAN_OBJ := $(call objects,$(wildcard test/tsan/*.c))
@@ -60,6 +60,8 @@ $(BUILD)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
 
+$(BUILD)/obj/shim/hook_python.o: shim/hook_python.py
+
 # Tests: sources are found by name, one program a folder; every victim and every bench is a program of its own.
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
 CHECK_LIBS = $(shell pkg-config --libs check)
@@ -74,6 +76,9 @@ $(BUILD)/fuzz/parsers: $(FUZZ_OBJ) $(LIB_OBJ)
 $(filter %.so,$(VICTIMS) $(BENCHES)): $(BUILD)/%.so: test/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib -fPIC -shared $(DEPEND) -o $@ $< -pthread -ldl
+$(BUILD)/victim/%.py: test/victim/%.py
+	@mkdir -p $(@D)
+	cp $< $@
 $(BUILD)/victim/%: test/victim/%.c
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
@@ -130,7 +135,7 @@ tsan: $(BUILD)/tsan/linked
 check-aarch64:
 	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
-check-workload check-torch: all workload
+check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
@@ -156,4 +161,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-torch benches bench demo docs install install-deps clean
+.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-torch check-vllm benches bench demo docs install install-deps clean

@@ -1,5 +1,7 @@
 /* run: starts a command with the library in it. The tool replaces itself by the command: no supervisor stays behind. */
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +31,7 @@ static void start_help(FILE *out)
           "      the libgiveback.so to load, instead of the one beside this program or in ../lib\n",
           out);
     options_print_flags(out);
+    fputs("--on may be given several times; each adds to what GIVEBACK_ON holds already.\n", out);
     fputs("Exit status: PROGRAM's own, 2 for a wrong option, 1 when the library is not found, 127 when PROGRAM is not\n"
           "found, 126 when it cannot be started.\n",
           out);
@@ -44,6 +47,21 @@ static size_t option_by_flag(const char *flag, size_t n)
     return i;
 }
 
+/* One event more in GIVEBACK_ON: EXIT_DONE, or EXIT_NOT_DONE after a complaint. */
+static int event_add(const char *value)
+{
+    const char *variable = option_table[OPTION_ON].variable, *old = getenv(variable);
+    size_t size = (old ? strlen(old) : 0) + strlen(value) + 2;
+    char *both = malloc(size);
+    if (both)
+        (void)snprintf(both, size, "%s%s%s", old ? old : "", old && *old ? ";" : "", value);
+    bool done = both && setenv(variable, both, 1) == 0;
+    free(both);
+    if (!done)
+        complain("out of memory for %s", variable);
+    return done ? EXIT_DONE : EXIT_NOT_DONE;
+}
+
 /* Checks the value and puts it into the environment: EXIT_DONE, or EXIT_USAGE after a complaint. */
 static int option_apply(enum option_id id, const char *value)
 {
@@ -55,7 +73,8 @@ static int option_apply(enum option_id id, const char *value)
         complain("%s", line);
         return EXIT_USAGE;
     }
-    return setenv(option_table[id].variable, value, 1) == 0 ? EXIT_DONE : EXIT_NOT_DONE;
+    return id == OPTION_ON ? event_add(value)
+           : setenv(option_table[id].variable, value, 1) == 0 ? EXIT_DONE : EXIT_NOT_DONE;
 }
 
 /* Reads the options; *at becomes the index of the program. EXIT_DONE, or what to exit with. */

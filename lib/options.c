@@ -200,6 +200,22 @@ static int options_set_list(char *list, enum option_id id, const char *value, st
     return bad ? -EINVAL : 0;
 }
 
+/* Only a check: the events themselves are kept by whoever asks for them (options_events). */
+static int options_set_on(const char *value, struct text *complaint)
+{
+    char line[256];
+    struct text t;
+
+    text_init(&t, line, sizeof line);
+    event_read(NULL, EVENT_MAX, value, &t);
+    if (!t.len)
+        return 0;
+    text_str(complaint, option_table[OPTION_ON].variable);
+    text_str(complaint, ": ");
+    text_str(complaint, line);
+    return -EINVAL;
+}
+
 int options_set(struct settings *s, enum option_id id, const char *value, struct text *complaint)
 {
     if (!options_trim(value).n)
@@ -207,6 +223,7 @@ int options_set(struct settings *s, enum option_id id, const char *value, struct
     switch (id) {
     case OPTION_SWITCH: return options_set_switch(s, value, complaint);
     case OPTION_SIGNAL: return options_set_signal(s, value, complaint);
+    case OPTION_ON: return options_set_on(value, complaint);
     case OPTION_LOG: return options_set_log(s, value, complaint);
     case OPTION_FORMAT: return options_choice(complaint, id, value, "text", "json", &s->json);
     case OPTION_DETAIL: return options_choice(complaint, id, value, "auto", "full", &s->full_detail);
@@ -228,6 +245,16 @@ static const char *options_get(char *const *environment, const char *name)
         if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
             return *environment + n + 1;
     return NULL;
+}
+
+size_t options_events(struct event *events, size_t max, char *const *environment)
+{
+    const char *value = options_get(environment, option_table[OPTION_ON].variable);
+    char line[256];
+    struct text t;
+
+    text_init(&t, line, sizeof line);
+    return value ? event_read(events, max, value, &t) : 0;
 }
 
 bool options_off(char *const *environment)

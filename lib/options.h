@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "event.h"
 #include "text.h"
 
 #define OPTION_PREFIX "GIVEBACK"
@@ -52,6 +53,8 @@ typedef void (*option_complaint)(void *context, const char *line);
  * of; a variable that begins with GIVEBACK_ and is not in the table is complained of too. environment may be NULL.
  * Any thread; call it once, early: nothing in *s points into the environment. */
 void options_read(struct settings *s, char *const *environment, option_complaint complain, void *context);
+/* The good ones of the events of GIVEBACK_ON; how many. options_read has complained of the others. */
+size_t options_events(struct event *events, size_t max, char *const *environment);
 /* Only whether GIVEBACK itself says off: cheap, for the first lines of the constructor. */
 bool options_off(char *const *environment);
 /* The value of one variable, checked as options_read does it: 0, or -EINVAL with the line in `complaint`. */

@@ -52,6 +52,9 @@ struct alloc_kind {
     void (*figures)(const struct alloc_copy *c, struct alloc_figures *f); /* NULL: tells nothing */
     bool dear;       /* `figures` stops every thread that allocates: only asked when there is something to explain */
     bool owner_only; /* most of what it holds can only be emptied by the threads that freed it */
+    /* The calling thread, one of the host's, empties its own caches; outside the gate, since the worker waits for it. NULL:
+     * there is no way. */
+    void (*flush)(const struct alloc_copy *c);
     /* One piece of the release, n counts from 0: ALLOC_DONE, ALLOC_MORE, ALLOC_LATER, or -errno. */
     int (*step)(struct alloc_copy *c, unsigned n);
 };

@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-enum { GPERF_RELEASE, GPERF_PROPERTY, GPERF_VERSION };
+enum { GPERF_RELEASE, GPERF_PROPERTY, GPERF_VERSION, GPERF_IDLE };
 
 /* Its static constructor takes one growth of at least 1 MiB from the system and keeps 24 bytes of it live (measured with
  * 2.10, loaded and not used); a copy whose heap is no larger holds nothing that is worth a call. */
@@ -55,6 +55,13 @@ static void gperf_figures(const struct alloc_copy *c, struct alloc_figures *f)
         f->held = heap - unmapped > f->live ? heap - unmapped - f->live : 0;
 }
 
+/* "Idle" lasts until the thread's next malloc. */
+static void gperf_flush(const struct alloc_copy *c)
+{
+    if (c->at[GPERF_IDLE])
+        ((void (*)(void))c->at[GPERF_IDLE])();
+}
+
 /* Holds the page heap's lock throughout: every thread that needs a span waits. */
 static int gperf_step(struct alloc_copy *c, unsigned n)
 {
@@ -65,9 +72,11 @@ static int gperf_step(struct alloc_copy *c, unsigned n)
 
 const struct alloc_kind alloc_gperftools = {
     .name = "tcmalloc",
-    .symbols = {"MallocExtension_ReleaseFreeMemory", "MallocExtension_GetNumericProperty", "tc_version"},
+    .symbols = {"MallocExtension_ReleaseFreeMemory", "MallocExtension_GetNumericProperty", "tc_version",
+                "MallocExtension_MarkThreadIdle"},
     .used = gperf_used,
     .version = gperf_version,
     .figures = gperf_figures,
+    .flush = gperf_flush,
     .step = gperf_step,
 };

@@ -117,6 +117,11 @@ static int je_again(struct alloc_copy *c, unsigned round)
     return left < JE_WORTH || left < c->left / 10 * 9 || round >= JE_ROUNDS ? ALLOC_DONE : ALLOC_LATER;
 }
 
+static void je_flush(const struct alloc_copy *c)
+{
+    je_write(c, "thread.tcache.flush", NULL, 0);
+}
+
 /* A round is a piece for each arena, and one that looks back. */
 static int je_step(struct alloc_copy *c, unsigned n)
 {
@@ -143,5 +148,6 @@ const struct alloc_kind alloc_jemalloc = {
     .touched = je_touched,
     .version = je_version,
     .figures = je_figures,
+    .flush = je_flush,
     .step = je_step,
 };

@@ -38,6 +38,11 @@ static void mi_version(const struct alloc_copy *c, char *text, size_t size)
     text_i64(&t, version % base);
 }
 
+static void mi_flush(const struct alloc_copy *c)
+{
+    ((void (*)(bool))c->at[MI_COLLECT])(true);
+}
+
 /* On a thread that has no heap yet mi_collect does nothing; ours has one only if it ever called malloc. */
 static int mi_step(struct alloc_copy *c, unsigned n)
 {
@@ -55,5 +60,6 @@ const struct alloc_kind alloc_mimalloc = {
     .used = mi_used,
     .version = mi_version,
     .owner_only = true,
+    .flush = mi_flush,
     .step = mi_step,
 };

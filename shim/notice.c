@@ -56,23 +56,36 @@ __attribute__((noinline)) static void notice_write(const char *what, bool restri
         sink_write(line, t.len, false);
 }
 
-void notice_say(enum notice what, int error)
+/* What came: a signal's name, or an event's. */
+static void notice_once(const char *kind, const char *name, enum notice what, int error)
 {
     unsigned bit = 1u << what;
-    char line[320], name[16];
+    char line[320];
     struct text t;
 
     if (__atomic_fetch_or(&notice_said, bit, __ATOMIC_SEQ_CST) & bit)
         return;
     text_init(&t, line, sizeof line);
-    text_str(&t, "SIG");
-    text_str(&t, options_signal_name(notice_signal, name, sizeof name));
+    text_str(&t, kind);
+    text_str(&t, name);
     text_str(&t, notice_text[what]);
     if (error) {
         text_str(&t, ": ");
         text_errno(&t, error);
     }
     notice_write(line, what == NOTICE_RESTRICTED);
+}
+
+void notice_say(enum notice what, int error)
+{
+    char name[16];
+
+    notice_once("SIG", options_signal_name(notice_signal, name, sizeof name), what, error);
+}
+
+void notice_say_event(enum notice what, int error)
+{
+    notice_once("an event of ", "GIVEBACK_ON", what, error);
 }
 
 void notice_complain(void *unused, const char *line)

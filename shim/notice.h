@@ -24,7 +24,9 @@ struct settings;
 void notice_start(const struct settings *s);
 /* `error`: an errno value to add, or 0. */
 void notice_say(enum notice what, int error);
-/* A bad value, from the constructor: any number of them. */
+/* The same where it was no signal that came, but an event of GIVEBACK_ON. */
+void notice_say_event(enum notice what, int error);
+/* A bad value, from the constructor, or a function that cannot be hooked: any number of them. */
 void notice_complain(void *unused, const char *line);
 
 #endif

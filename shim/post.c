@@ -59,11 +59,42 @@ bool post_has_worker(struct post *p)
     return __atomic_load_n(&p->worker, __ATOMIC_SEQ_CST) != POST_NO_WORKER;
 }
 
-void post_event(struct post *p)
+unsigned post_event(struct post *p, unsigned event)
 {
-    __atomic_add_fetch(&p->pending, 1, __ATOMIC_SEQ_CST);
+    unsigned asked = __atomic_add_fetch(&p->asked[event], 1, __ATOMIC_SEQ_CST);
+
+    __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
     if (post_has_worker(p))
         post_wake((int *)&p->pending);
+    return asked;
+}
+
+unsigned post_take(struct post *p, unsigned event, unsigned *upto)
+{
+    *upto = __atomic_load_n(&p->asked[event], __ATOMIC_SEQ_CST);
+    return *upto - __atomic_load_n(&p->done[event], __ATOMIC_SEQ_CST);
+}
+
+void post_progress(struct post *p)
+{
+    __atomic_add_fetch(&p->progress, 1, __ATOMIC_SEQ_CST);
+    post_wake((int *)&p->progress);
+}
+
+void post_done(struct post *p, unsigned event, unsigned upto)
+{
+    __atomic_store_n(&p->done[event], upto, __ATOMIC_SEQ_CST);
+    post_progress(p);
+}
+
+void post_forget(struct post *p)
+{
+    unsigned upto;
+
+    __atomic_store_n(&p->pending, 0, __ATOMIC_SEQ_CST);
+    for (unsigned event = 0; event < POST_EVENTS; event++)
+        if (post_take(p, event, &upto))
+            post_done(p, event, upto);
 }
 
 int post_wait(int *word, int value, long ns)

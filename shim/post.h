@@ -11,9 +11,17 @@
 
 enum post_worker { POST_NO_WORKER, POST_STARTING, POST_RUNNING };
 
+/* Event 0 is the signal, the others are those of GIVEBACK_ON in their order. */
+enum { POST_SIGNAL = 0, POST_EVENTS = 17 };
+
 struct post {
     int pid;          /* whose page this is; 0: nobody's yet */
-    unsigned pending; /* signals that no action has been carried out for yet; the worker's futex */
+    unsigned pending; /* not zero: the worker has something to look at; its futex */
+    unsigned asked[POST_EVENTS]; /* how often each event has come, */
+    unsigned done[POST_EVENTS];  /* and how many of these have been carried out (both count round) */
+    int owner;        /* the thread that waits at a safe point for what it asked; 0: none (safe) */
+    unsigned progress; /* its futex: changes whenever it should look again */
+    void *flush;      /* the allocator whose caches of its own it is to empty now; NULL: none */
     int worker;       /* enum post_worker */
     int worker_tid;   /* of the running worker, or of the last one while it ends; 0: none */
     int64_t worker_left_ms; /* CLOCK_MONOTONIC, when that last one decided to end */
@@ -34,8 +42,16 @@ void post_start(void);
 /* This process's page; NULL before our start, when we are off, and in a process that only shares another's memory: do
  * nothing then. */
 struct post *post_own(void);
-/* One more event; wakes the worker if there is one. */
-void post_event(struct post *p);
+/* One more event of that number; wakes the worker if there is one. How often it has come now. */
+unsigned post_event(struct post *p, unsigned event);
+/* Take what has come for an event and was not carried out: how many, and up to which. */
+unsigned post_take(struct post *p, unsigned event, unsigned *upto);
+/* They are carried out, or given up; wakes who waits for it. */
+void post_done(struct post *p, unsigned event, unsigned upto);
+/* Give up all that is pending. */
+void post_forget(struct post *p);
+/* Whoever waits at a safe point is to look again. */
+void post_progress(struct post *p);
 /* Is there a worker, or one being started? */
 bool post_has_worker(struct post *p);
 /* For kernels before 4.14, which cannot wipe: called in the child by atfork. */

@@ -129,7 +129,7 @@ static int release_pieces(struct alloc_copy *c, int64_t *stall)
 }
 
 /* One copy, with its credit. false: the process is ending. */
-static bool release_copy(struct record *r, struct alloc_copy *c, int *owner_only)
+static bool release_copy(struct record *r, struct alloc_copy *c, void (*flush)(struct alloc_copy *c), int *owner_only)
 {
     struct record_allocator *a = &r->allocator[r->n_allocators];
     struct alloc_figures before = {PROCFS_UNKNOWN, PROCFS_UNKNOWN, PROCFS_UNKNOWN}, after = before;
@@ -147,6 +147,7 @@ static bool release_copy(struct record *r, struct alloc_copy *c, int *owner_only
         !alloc_serves_malloc(c))
         return true;
     int64_t start = memory_anon();
+    flush(c);
     int error = release_pieces(c, &r->stall_ns);
     int64_t end = memory_anon();
     if (!c->kind->dear)
@@ -229,18 +230,30 @@ static const char *release_stranger(const struct record *r)
     return name && known < r->after.anon / 2 ? name : NULL;
 }
 
-static void release_all(struct record *r, int *owner_only)
+static void release_all(struct record *r, void (*flush)(struct alloc_copy *c), int *owner_only)
 {
     struct alloc_copy *c;
 
     alloc_scan();
     for (size_t i = 0; r->n_allocators < RECORD_ALLOCATORS && (c = alloc_at(i)); i++)
-        if (!release_copy(r, c, owner_only))
+        if (!release_copy(r, c, flush, owner_only))
             return;
     release_missing(r);
 }
 
-void release_run(struct record *r)
+void release_mark(struct record *r)
+{
+    int64_t start = release_clock();
+
+    r->unreadable = -memory_read(&r->before);
+    r->after = r->before;
+    release_look_back(r);
+    r->stall_ns = PROCFS_UNKNOWN;
+    r->uncertain = release_uncertain(r->after.threads);
+    r->ns = release_clock() - start;
+}
+
+void release_run(struct record *r, void (*flush)(struct alloc_copy *c))
 {
     int64_t start = release_clock();
     int owner_only = 0;
@@ -254,7 +267,7 @@ void release_run(struct record *r)
     release_look_back(r);
     if (release_full_detail)
         memory_read_detail(&r->before);
-    release_all(r, &owner_only);
+    release_all(r, flush, &owner_only);
     int error = -memory_read(&r->after);
     if (!r->unreadable)
         r->unreadable = error;

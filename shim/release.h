@@ -4,13 +4,17 @@
 
 #include "record.h"
 
+struct alloc_copy;
+
 /* Once, from the constructor: reads nothing, only keeps the settings' GIVEBACK_CALL list and detail flag. */
 struct settings;
 void release_configure(const struct settings *s);
 /* Worker only (small stack, every signal blocked, own descriptor table; takes the gate itself, step by step). Fills in
  * before, after, unreadable, ns, stall_ns, came_back, faults, uncertain, reason and the allocators of *r; the
  * caller has set the rest. Never fails: what could not be done stands in the record. r->reason points into storage of
- * this module that lives until the next call. */
-void release_run(struct record *r);
+ * this module that lives until the next call. `flush` is called before each allocator is asked, outside the gate. */
+void release_run(struct record *r, void (*flush)(struct alloc_copy *c));
+/* Worker only: reads memory and releases nothing. */
+void release_mark(struct record *r);
 
 #endif

@@ -154,7 +154,7 @@ static unsigned signal_tries(const struct post *p)
 /* Nothing can be done for what is pending: forget it and say why. */
 static void signal_give_up(struct post *p, enum notice why, int error)
 {
-    __atomic_store_n(&p->pending, 0, __ATOMIC_SEQ_CST);
+    post_forget(p);
     __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
     retry_end(p);
     notice_say(why, error);
@@ -227,7 +227,7 @@ static void signal_handle(int number, siginfo_t *info, void *context)
     if (p) {
         context_read(u, code_in_libc, &c);
         if (number == signal_number)
-            post_event(p);
+            post_event(p, POST_SIGNAL);
         else if (!__atomic_load_n(&p->retry_signal, __ATOMIC_SEQ_CST))
             signal_remove(number); /* forked while its parent was trying */
         if (!post_has_worker(p) && __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST))

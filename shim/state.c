@@ -9,6 +9,7 @@
 
 #include "code.h"
 #include "glob.h"
+#include "hook_python.h"
 #include "notice.h"
 #include "options.h"
 #include "post.h"
@@ -23,6 +24,7 @@
 #include "worker.h"
 
 static struct settings state_settings;
+static struct event state_events[EVENT_MAX];
 static char state_program[64]; /* a copy: setproctitle overwrites argv, whose memory libc's own short name points into */
 static long state_seccomp;     /* the mode at our start: containers have one from the beginning, with which we live */
 static long state_privileges;  /* no_new_privs, likewise */
@@ -103,9 +105,10 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     state_privileges = sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
     record_write_start(&state_settings);
     release_configure(&state_settings);
-    worker_start(&state_settings, state_program);
+    worker_start(&state_settings, state_events, state_program);
     if (state_settings.drop_children)
         state_drop(environment);
     signal_start(state_settings.signal);
+    hook_python_start(state_events, options_events(state_events, EVENT_MAX, environment));
     errno = saved;
 }

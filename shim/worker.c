@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "alloc.h"
+#include "event.h"
 #include "gate.h"
 #include "options.h"
 #include "post.h"
@@ -33,6 +35,8 @@
 #define WORKER_STACK_MAX (16 << 20)  /* static TLS of the host's libraries is taken out of it: grow up to this */
 #define WORKER_LINGER_NS 2000000000L /* ends after so long without an event */
 #define WORKER_LEAVE_MS 1000         /* how long fork and exit wait for it to leave an allocator */
+#define WORKER_FLUSH_NS 100000000L   /* how long it waits for a thread to empty its caches: */
+#define WORKER_FLUSH_TRIES 50        /* five seconds, in case that thread is gone */
 #define WORKER_GONE_TRIES 20000      /* of 100 us: how long unshare waits for it to be gone */
 
 static struct {
@@ -48,7 +52,8 @@ static struct {
  * and empty descriptor table the host's own exit handlers would run; so the worker is not counted. */
 static unsigned *worker_counted;
 
-static char worker_event[32];
+static char worker_signal[32];
+static const struct event *worker_events;
 static const char *worker_program;
 
 /* The thread library is looked up, not linked: pthread_create is GLIBC_2.34 in a new libc and lives in libpthread in an
@@ -58,7 +63,7 @@ static uintptr_t worker_find(const char *name)
     return (uintptr_t)real_find(name);
 }
 
-void worker_start(const struct settings *s, const char *program)
+void worker_start(const struct settings *s, const struct event *events, const char *program)
 {
     char name[16];
     struct text t;
@@ -70,10 +75,11 @@ void worker_start(const struct settings *s, const char *program)
     worker_real.attr_setstacksize = (__typeof__(worker_real.attr_setstacksize))worker_find("pthread_attr_setstacksize");
     worker_real.block = (__typeof__(worker_real.block))worker_find("pthread_sigmask");
     worker_counted = (unsigned *)worker_find("__nptl_nthreads");
-    text_init(&t, worker_event, sizeof worker_event);
+    text_init(&t, worker_signal, sizeof worker_signal);
     text_str(&t, "signal:");
     text_str(&t, options_signal_name(s->signal, name, sizeof name));
     worker_program = program;
+    worker_events = events;
 }
 
 bool worker_possible(void)
@@ -169,7 +175,30 @@ static int64_t worker_clock_ms(clockid_t clock)
     return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
 }
 
-static void worker_act(struct post *p, unsigned events)
+/* The thread that waits at a safe point empties its own caches in this allocator now; the worker waits for it, so that
+ * nothing of `c` changes meanwhile. */
+static void worker_flush(struct alloc_copy *c)
+{
+    struct post *p = post_own();
+
+    if (!c->kind->flush || !__atomic_load_n(&p->owner, __ATOMIC_SEQ_CST))
+        return;
+    __atomic_store_n(&p->flush, c, __ATOMIC_SEQ_CST);
+    post_progress(p);
+    for (int i = 0; i < WORKER_FLUSH_TRIES; i++) {
+        unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
+
+        if (!__atomic_load_n(&p->flush, __ATOMIC_SEQ_CST))
+            return;
+        if (!__atomic_load_n(&p->owner, __ATOMIC_SEQ_CST))
+            break; /* it has left: what it asked for was done before, and this release is another's */
+        post_wait((int *)&p->progress, (int)progress, WORKER_FLUSH_NS);
+    }
+    __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
+}
+
+/* false: it was cut short, and is to be made again when a worker may be there again. */
+static bool worker_act(struct post *p, unsigned event, unsigned times)
 {
     static struct record r; /* there is one worker, and its stack is small */
 
@@ -177,34 +206,53 @@ static void worker_act(struct post *p, unsigned events)
     r.time_ms = worker_clock_ms(CLOCK_REALTIME);
     r.pid = p->pid;
     r.program = worker_program;
-    r.event = worker_event;
+    r.event = worker_signal;
     r.action = RECORD_RELEASE;
-    r.merged = events - 1;
-    release_run(&r);
-    if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST)) { /* cut short: again, when a worker may be there again */
-        __atomic_add_fetch(&p->pending, events, __ATOMIC_SEQ_CST);
-        return;
+    if (event != POST_SIGNAL) {
+        const struct event *e = &worker_events[event - 1];
+
+        r.event = e->name;
+        r.label = e->label[0] ? e->label : NULL;
+        r.action = e->action;
     }
+    r.merged = times - 1;
+    if (r.action == RECORD_MARK)
+        release_mark(&r);
+    else
+        release_run(&r, worker_flush);
+    if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST))
+        return false;
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         r.reason = "the program was ending, so not everything was asked";
     record_write(&r);
+    return true;
+}
+
+static bool worker_is_to_end(struct post *p)
+{
+    return __atomic_load_n(&p->quit, __ATOMIC_SEQ_CST) || __atomic_load_n(&p->ending, __ATOMIC_SEQ_CST);
 }
 
 /* Carry out what has come; false: the worker is to end. */
 static bool worker_step(struct post *p)
 {
-    unsigned events = __atomic_exchange_n(&p->pending, 0, __ATOMIC_SEQ_CST);
+    bool pending = __atomic_exchange_n(&p->pending, 0, __ATOMIC_SEQ_CST);
 
-    if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST) || __atomic_load_n(&p->ending, __ATOMIC_SEQ_CST)) {
-        __atomic_add_fetch(&p->pending, events, __ATOMIC_SEQ_CST);
-        return false;
+    for (unsigned event = 0; pending && event < POST_EVENTS; event++) {
+        unsigned upto, times = post_take(p, event, &upto);
+
+        if (!times)
+            continue;
+        if (worker_is_to_end(p) || !worker_act(p, event, times)) {
+            __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
+            return false;
+        }
+        post_done(p, event, upto);
     }
-    if (events) {
-        worker_act(p, events);
+    if (pending)
         return true;
-    }
-    return post_wait((int *)&p->pending, 0, WORKER_LINGER_NS) != -ETIMEDOUT ||
-           __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST);
+    return !worker_is_to_end(p) && (post_wait((int *)&p->pending, 0, WORKER_LINGER_NS) != -ETIMEDOUT ||
+                                    __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST));
 }
 
 /* May it go? An event that came while it made up its mind has either seen POST_RUNNING, then it is in `pending` now, or
@@ -256,7 +304,7 @@ static void *worker_main(void *argument)
     struct post *p = argument;
     sigset_t all;
 
-    /* The handler's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
+    /* The creator's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
      * setuid in the host would wait for this thread for ever. */
     memset(&all, 0xff, sizeof all);
     worker_real.block(SIG_SETMASK, &all, NULL);

@@ -7,6 +7,7 @@
 
 #include "../json.h"
 #include "elffile.h"
+#include "event.h"
 #include "glob.h"
 #include "options.h"
 #include "parse.h"
@@ -290,6 +291,30 @@ static long fuzz_read(void *context, void *buffer, size_t n, uint64_t offset)
     return (long)n;
 }
 
+/* What was read is within its bounds, names a function, and is the same when it is only checked. */
+static void fuzz_event(const char *data, size_t n)
+{
+    static struct event events[EVENT_MAX];
+    char *value = fuzz_string(data, n), line[256], again[256];
+    const char *module, *function;
+    struct text t, u;
+    size_t length;
+
+    text_init(&t, line, sizeof line);
+    text_init(&u, again, sizeof again);
+    size_t good = event_read(events, EVENT_MAX, value, &t);
+    FUZZ_HOLDS(good <= EVENT_MAX && good == event_read(NULL, EVENT_MAX, value, &u) && strcmp(line, again) == 0);
+    FUZZ_HOLDS(fuzz_is_printable(line) && (!line[0] || strstr(line, ": expected ")));
+    for (size_t i = 0; i < good; i++) {
+        const struct event *e = &events[i];
+        FUZZ_HOLDS(e->kind < EVENT_KINDS && (e->action == RECORD_RELEASE || e->action == RECORD_MARK));
+        FUZZ_HOLDS(strnlen(e->label, sizeof e->label) < sizeof e->label);
+        FUZZ_HOLDS(event_python_target(e->argument, &module, &length, &function) == 0 && length && *function);
+        FUZZ_HOLDS(strcmp(strchr(e->name, ':') + 1, e->argument) == 0);
+    }
+    free(value);
+}
+
 static const char *const fuzz_names[] = {"mallctl", "mi_collect", "malloc_trim"};
 
 static void fuzz_symbol(void *context, const struct elffile_symbol *symbol)
@@ -318,7 +343,7 @@ static void fuzz_elffile(const char *data, size_t n)
 const struct fuzz_target fuzz_targets[] = {
     {"procfs", fuzz_procfs},   {"uncertain", fuzz_uncertain}, {"options", fuzz_options}, {"glob", fuzz_glob},
     {"preload", fuzz_preload}, {"expand", fuzz_expand},       {"record", fuzz_record},   {"signal", fuzz_signal},
-    {"text", fuzz_text},       {"elffile", fuzz_elffile},
+    {"text", fuzz_text},       {"elffile", fuzz_elffile},   {"event", fuzz_event},
 };
 const size_t fuzz_n_targets = sizeof fuzz_targets / sizeof *fuzz_targets;
 

@@ -1,4 +1,5 @@
 /* An interposed function and a handler that do what they must not; scripts/check-objects --self-test must find it.
+ * expect: handler_bad -> safe_point
  * expect: siginterrupt_bad -> release_run
  * expect: table_bad -> record_text
  * expect: handler_bad -> pthread_mutex_lock
@@ -15,6 +16,7 @@
 
 #include "record.h"
 #include "release.h"
+#include "safe.h"
 
 int siginterrupt_bad(int number, int flag);
 static pthread_mutex_t lock_bad = PTHREAD_MUTEX_INITIALIZER;
@@ -22,7 +24,7 @@ static pthread_mutex_t lock_bad = PTHREAD_MUTEX_INITIALIZER;
 /* As worker.c has them; the names are what counts. */
 static __attribute__((noinline)) void *worker_main(void *record)
 {
-    release_run(record);
+    release_run(record, NULL);
     return NULL;
 }
 
@@ -35,6 +37,7 @@ static void handler_bad(int number)
     char *line = malloc(100);
 
     pthread_mutex_lock(&lock_bad);
+    safe_point(1);
     if (table_bad[number & 1](&record, line, 100) > 10)
         exit(1);
 }
@@ -46,7 +49,7 @@ int siginterrupt_bad(int number, int flag)
 
     __atomic_store_n(&kept, worker_main, __ATOMIC_SEQ_CST);
     worker_main(&record);
-    release_run(&record);
+    release_run(&record, NULL);
     printf("%d\n", flag);
     return signal(number, handler_bad) == SIG_ERR;
 }

@@ -1,0 +1,203 @@
+#include "event.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+const struct event_row event_table[EVENT_KINDS] = {
+#define KIND(id, name, argument, help) {name, argument, help},
+#include "kinds.def"
+#undef KIND
+};
+
+static const char *const event_actions[] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
+
+#define EVENT_SHOWN 60 /* bytes of a bad item that a complaint shows */
+
+/* A piece of the value, quotes and all. */
+struct event_piece {
+    const char *at;
+    size_t n;
+};
+
+/* How far the next `mark` is, outside quotes; n when there is none. */
+static size_t event_find(struct event_piece p, const char *mark)
+{
+    size_t length = strlen(mark);
+    bool quoted = false;
+
+    for (size_t i = 0; i < p.n; i++) {
+        if (quoted && p.at[i] == '\\' && i + 1 < p.n)
+            i++;
+        else if (p.at[i] == '"')
+            quoted = !quoted;
+        else if (!quoted && p.n - i >= length && memcmp(p.at + i, mark, length) == 0)
+            return i;
+    }
+    return p.n;
+}
+
+static struct event_piece event_trim(struct event_piece p)
+{
+    while (p.n && strchr(" \t\n", p.at[0])) {
+        p.at++;
+        p.n--;
+    }
+    while (p.n && strchr(" \t\n", p.at[p.n - 1]))
+        p.n--;
+    return p;
+}
+
+/* Cut `p` at the first mark: what stands before it is returned, the rest stays; with no mark nothing is cut off and
+ * `found` is false. */
+static struct event_piece event_cut(struct event_piece *p, const char *mark, bool *found)
+{
+    size_t at = event_find(*p, mark);
+    struct event_piece front = {p->at, at};
+
+    *found = at < p->n;
+    if (*found) {
+        p->at += at + strlen(mark);
+        p->n -= at + strlen(mark);
+    }
+    return event_trim(front);
+}
+
+/* Without its quotes, into a string. What is wrong with it, or NULL. */
+static const char *event_copy(struct event_piece p, char *out, size_t size)
+{
+    struct text t;
+    bool quoted = false;
+
+    text_init(&t, out, size);
+    for (size_t i = 0; i < p.n; i++) {
+        if (quoted && p.at[i] == '\\' && i + 1 < p.n)
+            text_char(&t, p.at[++i]);
+        else if (p.at[i] == '"')
+            quoted = !quoted;
+        else
+            text_char(&t, p.at[i]);
+    }
+    return quoted ? "a closing quote" : t.cut ? "something shorter" : NULL;
+}
+
+int event_python_target(const char *argument, const char **module, size_t *module_length, const char **function)
+{
+    const char *colon;
+
+    if (strncmp(argument, "py:", 3) != 0)
+        return -EINVAL;
+    *module = argument + 3;
+    colon = strchr(*module, ':');
+    if (!colon || colon == *module || !colon[1] || strchr(colon + 1, ':'))
+        return -EINVAL;
+    *module_length = (size_t)(colon - *module);
+    *function = colon + 1;
+    return 0;
+}
+
+static bool event_is(struct event_piece p, const char *word)
+{
+    return p.n == strlen(word) && memcmp(p.at, word, p.n) == 0;
+}
+
+static void event_name(struct event *e)
+{
+    struct text t;
+
+    text_init(&t, e->name, sizeof e->name);
+    text_str(&t, event_table[e->kind].name);
+    text_char(&t, ':');
+    text_str(&t, e->argument);
+}
+
+/* What was expected where `*bad` is then set to, or NULL. */
+static const char *event_read_one(struct event *e, struct event_piece item, struct event_piece *bad)
+{
+    struct event_piece rest = item, front = {item.at, event_find(item, ":")}, part;
+    const char *module, *function;
+    bool found;
+    size_t n;
+
+    memset(e, 0, sizeof *e);
+    if (event_find(front, "=") < front.n) { /* a label stands before the kind, so before the first ':' */
+        part = event_cut(&rest, "=", &found);
+        *bad = part;
+        const char *expected = event_copy(part, e->label, sizeof e->label);
+        if (expected)
+            return expected;
+    }
+    part = event_cut(&rest, "->", &found);
+    if (found) {
+        *bad = rest = event_trim(rest);
+        e->action = event_is(rest, event_actions[RECORD_MARK]) ? RECORD_MARK : RECORD_RELEASE;
+        if (!event_is(rest, event_actions[e->action]))
+            return "an action: release or mark";
+    }
+    rest = part;
+    part = event_cut(&rest, ":", &found);
+    *bad = part;
+    for (e->kind = 0; e->kind < EVENT_KINDS && !event_is(part, event_table[e->kind].name); e->kind++)
+        ;
+    if (e->kind == EVENT_KINDS)
+        return "a kind of event: exit or enter";
+    *bad = rest = found ? event_trim(rest) : (struct event_piece){part.at, 0};
+    const char *expected = event_copy(rest, e->argument, sizeof e->argument);
+    if (expected)
+        return expected;
+    event_name(e);
+    if (event_python_target(e->argument, &module, &n, &function) != 0)
+        return "py:MODULE:QUALNAME";
+    /* The script's module is made before the script runs, and no import of it ends when its functions are there. */
+    return event_is((struct event_piece){module, n}, "__main__")
+               ? "py:MODULE:QUALNAME of a module that is imported, which __main__ (the script itself) is not"
+               : NULL;
+}
+
+static void event_complain(struct text *complaint, const char *value, struct event_piece bad, const char *expected)
+{
+    char shown[EVENT_SHOWN + 5];
+    size_t n = bad.n < sizeof shown - 1 ? bad.n : sizeof shown - 1;
+
+    memcpy(shown, bad.at, n);
+    shown[n] = '\0';
+    text_str(complaint, "\"");
+    text_printable(complaint, shown, EVENT_SHOWN);
+    text_str(complaint, "\" at ");
+    text_u64(complaint, (uint64_t)(bad.at - value) + 1);
+    text_str(complaint, ": expected ");
+    text_str(complaint, expected);
+}
+
+size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint)
+{
+    struct event_piece rest = {value, strlen(value)}, bad;
+    size_t good = 0, wrong = 0;
+
+    for (bool more = true; more;) {
+        struct event_piece item = event_cut(&rest, ";", &more);
+        struct event dummy;
+
+        if (!more)
+            item = event_trim(rest);
+        if (!item.n)
+            continue;
+        bad = item;
+        const char *expected = event_read_one(events && good < max ? &events[good] : &dummy, item, &bad);
+        if (!expected && good == max) {
+            expected = "at most 16 events";
+            bad = item;
+        }
+        if (!expected)
+            good++;
+        else if (!wrong++)
+            event_complain(complaint, value, bad, expected);
+    }
+    if (wrong > 1) {
+        text_str(complaint, " (and ");
+        text_u64(complaint, wrong - 1);
+        text_str(complaint, " more)");
+    }
+    return good;
+}

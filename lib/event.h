@@ -1,0 +1,48 @@
+/* event: the grammar of GIVEBACK_ON: [label=]kind[:argument][->action], several separated by ';'.
+ *
+ * The kinds stand in one table (kinds.def), from which reading, help and documents are made. A part may stand in double
+ * quotes, within which ; = : -> are ordinary and \" and \\ are a quote and a backslash. Pure: no malloc, no stdio. */
+#ifndef GIVEBACK_EVENT_H
+#define GIVEBACK_EVENT_H
+
+#include <stddef.h>
+
+#include "record.h"
+#include "text.h"
+
+#define EVENT_MAX 16          /* events in one process */
+#define EVENT_LABEL_MAX 64    /* bytes of a label, with the NUL */
+#define EVENT_ARGUMENT_MAX 256
+
+enum event_kind {
+#define KIND(id, name, argument, help) EVENT_##id,
+#include "kinds.def"
+#undef KIND
+    EVENT_KINDS
+};
+
+struct event_row {
+    const char *name;     /* exit */
+    const char *argument; /* what it looks like */
+    const char *help;     /* one sentence */
+};
+extern const struct event_row event_table[EVENT_KINDS];
+
+struct event {
+    enum event_kind kind;
+    enum record_action action;
+    char label[EVENT_LABEL_MAX];       /* "": none */
+    char argument[EVENT_ARGUMENT_MAX]; /* behind the first ':' */
+    char name[EVENT_ARGUMENT_MAX + 16]; /* kind:argument, as records show it */
+};
+
+/* Reads `value` into events[0] ... events[max - 1], or only checks it when events is NULL; how many were good. A bad item
+ * is dropped; `complaint` gets one line without '\n' that names the first bad one, its place (1 is the first character)
+ * and what was expected, and counts the others; it stays empty when all were good. */
+size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint);
+
+/* The two parts of py:MODULE:QUALNAME behind the prefix. 0, or -EINVAL. The module's name is `module_length` bytes from
+ * *module on, the rest is *function. */
+int event_python_target(const char *argument, const char **module, size_t *module_length, const char **function);
+
+#endif

@@ -1,0 +1,115 @@
+#include "safe.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "alloc.h"
+#include "notice.h"
+#include "post.h"
+#include "state.h"
+#include "sys.h"
+#include "worker.h"
+
+#define SAFE_LOOK_NS 100000000L /* looks again after so long, whatever is said */
+#define SAFE_PATIENCE 300       /* so often without progress: half a minute */
+#define SAFE_TURN_NS 2000000000 /* so long a thread waits for the one that is at a safe point already */
+
+/* See that there is a worker. false: there can be none. */
+static bool safe_worker(struct post *p)
+{
+    uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
+    int none = POST_NO_WORKER, error;
+
+    if (post_has_worker(p) || __atomic_load_n(&p->held, __ATOMIC_SEQ_CST))
+        return true;
+    if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
+        return false;
+    if (state_restricted() || !worker_possible()) {
+        notice_say_event(worker_possible() ? NOTICE_RESTRICTED : NOTICE_NO_THREADS_LIB, 0);
+        return false;
+    }
+    if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return true;
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    error = worker_create(p);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
+    if (error)
+        notice_say_event(NOTICE_NO_THREAD, error);
+    return !error;
+}
+
+/* The worker waits at an allocator for this thread to empty its caches there. */
+static void safe_flush(struct post *p)
+{
+    void *asked = __atomic_load_n(&p->flush, __ATOMIC_SEQ_CST);
+    const struct alloc_copy *c = asked;
+
+    if (!c)
+        return;
+    c->kind->flush(c);
+    /* It may have been given up meanwhile, and the next allocator be asked for. */
+    if (__atomic_compare_exchange_n(&p->flush, &asked, NULL, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        post_progress(p);
+}
+
+static bool safe_is_done(struct post *p, unsigned event, unsigned ticket)
+{
+    return (int)(__atomic_load_n(&p->done[event], __ATOMIC_SEQ_CST) - ticket) >= 0;
+}
+
+static int64_t safe_clock(void)
+{
+    struct timespec t;
+
+    sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* One thread at a time: its caches are emptied, and it is waited for. By the clock, since a storm of other releases
+ * wakes this one again and again. */
+static bool safe_turn(struct post *p, int self)
+{
+    int64_t end = 0;
+
+    for (;;) {
+        unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
+        int nobody = 0;
+
+        if (__atomic_compare_exchange_n(&p->owner, &nobody, self, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return true;
+        if (!end)
+            end = safe_clock() + SAFE_TURN_NS;
+        else if (safe_clock() >= end)
+            return false;
+        post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS);
+    }
+}
+
+void safe_point(unsigned event)
+{
+    int saved = errno;
+    struct post *p = post_own();
+
+    /* Not its turn: another thread's release runs for long, and what this one asked follows it, unwaited for. */
+    if (p && safe_turn(p, (int)sys0(SYS_gettid))) {
+        unsigned ticket = post_event(p, event);
+
+        for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p);) {
+            unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
+
+            safe_flush(p);
+            if (!safe_is_done(p, event, ticket) &&
+                post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS) == -ETIMEDOUT)
+                patience--;
+        }
+        __atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
+        post_progress(p);
+    } else if (p) {
+        post_event(p, event);
+        safe_worker(p);
+    }
+    errno = saved;
+}

@@ -1,0 +1,150 @@
+#include "event.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct event events[EVENT_MAX];
+static char line[256];
+
+/* How many were good; what was complained of stands in `line`. */
+static size_t read_all(const char *value)
+{
+    struct text t;
+
+    memset(events, 0x5a, sizeof events);
+    text_init(&t, line, sizeof line);
+    return event_read(events, EVENT_MAX, value, &t);
+}
+
+START_TEST(an_event_is_read_with_all_its_parts)
+{
+    ck_assert_uint_eq(read_all("weight load=exit:py:a.b:C.load->mark; enter:py:x:f ;exit:py:y:g->release;"), 3);
+    ck_assert_str_eq(line, "");
+    ck_assert_str_eq(events[0].label, "weight load");
+    ck_assert_int_eq(events[0].kind, EVENT_EXIT);
+    ck_assert_int_eq(events[0].action, RECORD_MARK);
+    ck_assert_str_eq(events[0].argument, "py:a.b:C.load");
+    ck_assert_str_eq(events[0].name, "exit:py:a.b:C.load");
+    ck_assert_str_eq(events[1].label, "");
+    ck_assert_int_eq(events[1].kind, EVENT_ENTER);
+    ck_assert_int_eq(events[1].action, RECORD_RELEASE);
+    ck_assert_str_eq(events[1].name, "enter:py:x:f");
+    ck_assert_int_eq(events[2].action, RECORD_RELEASE);
+    ck_assert_str_eq(events[2].argument, "py:y:g");
+}
+END_TEST
+
+START_TEST(nothing_is_no_event)
+{
+    static const char *const blank[] = {"", " ", ";", " ; ;\t;\n"};
+
+    for (size_t i = 0; i < sizeof blank / sizeof *blank; i++) {
+        ck_assert_uint_eq(read_all(blank[i]), 0);
+        ck_assert_str_eq(line, "");
+    }
+}
+END_TEST
+
+START_TEST(in_quotes_every_mark_is_a_letter)
+{
+    ck_assert_uint_eq(read_all("\"a;b=c->d:e \\\"q\\\" \\\\\"=exit:py:m:f;\"l\"=exit:\"py:m:f\"->\"mark\""), 1);
+    ck_assert_str_eq(events[0].label, "a;b=c->d:e \"q\" \\");
+    ck_assert_str_eq(events[0].argument, "py:m:f");
+    ck_assert_str_eq(line, "\"\"mark\"\" at 54: expected an action: release or mark");
+}
+END_TEST
+
+/* What is wrong, where, and what was expected; the good items beside it are kept. */
+static const struct {
+    const char *value, *complaint;
+    size_t good;
+} wrong[] = {
+    {"exot:py:m:f", "\"exot\" at 1: expected a kind of event: exit or enter", 0},
+    {"exit", "\"\" at 1: expected py:MODULE:QUALNAME", 0},
+    {"exit:", "\"\" at 6: expected py:MODULE:QUALNAME", 0},
+    {"exit:py:m", "\"py:m\" at 6: expected py:MODULE:QUALNAME", 0},
+    {"exit:py::f", "\"py::f\" at 6: expected py:MODULE:QUALNAME", 0},
+    {"exit:py:m:", "\"py:m:\" at 6: expected py:MODULE:QUALNAME", 0},
+    {"exit:py:m:f:g", "\"py:m:f:g\" at 6: expected py:MODULE:QUALNAME", 0},
+    {"exit:m:f", "\"m:f\" at 6: expected py:MODULE:QUALNAME", 0},
+    {"exit:py:m:f->drop", "\"drop\" at 14: expected an action: release or mark", 0},
+    {"exit:py:m:f->", "\"\" at 14: expected an action: release or mark", 0},
+    {"=:", "\"\" at 2: expected a kind of event: exit or enter", 0},
+    {"a=b=exit:py:m:f", "\"b=exit\" at 3: expected a kind of event: exit or enter", 0},
+    {"\"a=exit:py:m:f", "\"\"a=exit:py:m:f\" at 1: expected a kind of event: exit or enter", 0},
+    {"exit:py:m:\"f", "\"py:m:\"f\" at 6: expected a closing quote", 0},
+    {"exit:py:m:f;exit:py:n", "\"py:n\" at 18: expected py:MODULE:QUALNAME", 1},
+    {"x;exit:py:m:f;y", "\"x\" at 1: expected a kind of event: exit or enter (and 1 more)", 1},
+    {"exit:py:__main__:f",
+     "\"py:__main__:f\" at 6: expected py:MODULE:QUALNAME of a module that is imported, which __main__ (the script itself) is not", 0},
+};
+
+START_TEST(a_wrong_item_is_named_with_its_place)
+{
+    ck_assert_uint_eq(read_all(wrong[_i].value), wrong[_i].good);
+    ck_assert_str_eq(line, wrong[_i].complaint);
+    if (wrong[_i].good)
+        ck_assert_str_eq(events[0].name, "exit:py:m:f");
+}
+END_TEST
+
+START_TEST(at_most_sixteen)
+{
+    char value[400] = "";
+
+    for (int i = 0; i < EVENT_MAX; i++)
+        strcat(value, "exit:py:m:f;");
+    ck_assert_uint_eq(read_all(value), EVENT_MAX);
+    ck_assert_str_eq(line, "");
+    strcat(value, "exit:py:m:g;exit:py:m:h");
+    ck_assert_uint_eq(read_all(value), EVENT_MAX);
+    ck_assert_str_eq(line, "\"exit:py:m:g\" at 193: expected at most 16 events (and 1 more)");
+    ck_assert_str_eq(events[EVENT_MAX - 1].name, "exit:py:m:f");
+}
+END_TEST
+
+/* A name that is cut short would be another function's. */
+START_TEST(too_long_is_refused_not_cut)
+{
+    char value[700], name[400];
+
+    memset(name, 'a', sizeof name);
+    name[EVENT_ARGUMENT_MAX - 1 - 5] = '\0';
+    (void)snprintf(value, sizeof value, "exit:py:m:%s", name);
+    ck_assert_uint_eq(read_all(value), 1);
+    ck_assert_uint_eq(strlen(events[0].argument), EVENT_ARGUMENT_MAX - 1);
+    ck_assert_uint_eq(strlen(events[0].name), EVENT_ARGUMENT_MAX - 1 + 5);
+    (void)snprintf(value, sizeof value, "exit:py:m:%sa", name);
+    ck_assert_uint_eq(read_all(value), 0);
+    ck_assert_msg(strstr(line, "at 6: expected something shorter"), "%s", line);
+    (void)snprintf(value, sizeof value, "%.*s=exit:py:m:f", EVENT_LABEL_MAX, name);
+    ck_assert_uint_eq(read_all(value), 0);
+    ck_assert_msg(strstr(line, "at 1: expected something shorter"), "%s", line);
+}
+END_TEST
+
+START_TEST(without_a_place_for_them_they_are_only_checked)
+{
+    struct text t;
+
+    text_init(&t, line, sizeof line);
+    ck_assert_uint_eq(event_read(NULL, EVENT_MAX, "exit:py:m:f;nonsense", &t), 1);
+    ck_assert_str_eq(line, "\"nonsense\" at 13: expected a kind of event: exit or enter");
+}
+END_TEST
+
+Suite *suite_event(void)
+{
+    Suite *s = suite_create("event");
+    TCase *t = tcase_create("event");
+    tcase_add_test(t, an_event_is_read_with_all_its_parts);
+    tcase_add_test(t, nothing_is_no_event);
+    tcase_add_test(t, in_quotes_every_mark_is_a_letter);
+    tcase_add_loop_test(t, a_wrong_item_is_named_with_its_place, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(t, at_most_sixteen);
+    tcase_add_test(t, too_long_is_refused_not_cut);
+    tcase_add_test(t, without_a_place_for_them_they_are_only_checked);
+    suite_add_tcase(s, t);
+    return s;
+}
