@@ -97,13 +97,17 @@ $(WORKLOADS): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(WORKLOAD_SHA
 	@mkdir -p $(@D)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -pthread -lm
 
+$(BUILD)/insn/zydis: test/insn/zydis.c $(BUILD)/obj/lib/insn_x86_64.o
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $^ -lZydis
+
 # Hosts with an allocator linked into them.
 COPIES := $(BUILD)/copies/hoard_tcmalloc
 $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit insn objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -113,6 +117,11 @@ check:
 	scripts/check-all $(CHECKS)
 check-unit: $(BUILD)/unit/unit
 	$<
+# The long form reads some hundred million instructions.
+check-insn: $(BUILD)/insn/zydis
+	scripts/check-insn $<
+check-insn-all: $(BUILD)/insn/zydis
+	scripts/check-insn $< all
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
@@ -160,5 +169,5 @@ install-deps:
 clean:
 	rm -rf $(BUILD)
 
--include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-torch check-vllm benches bench demo docs install install-deps clean
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(BUILD)/insn/zydis $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
+.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm benches bench demo docs install install-deps clean

@@ -97,9 +97,66 @@ int event_python_target(const char *argument, const char **module, size_t *modul
     return 0;
 }
 
+/* The number behind ",stack=" as a multiple of 16; 0: it is none. */
+static unsigned event_stack(const char *s)
+{
+    unsigned n = 0;
+
+    if (!*s || strlen(s) > 5)
+        return 0;
+    for (; *s; s++) {
+        if (*s < '0' || *s > '9')
+            return 0;
+        n = n * 10 + (unsigned)(*s - '0');
+    }
+    return n <= EVENT_STACK_MAX ? (n + 15) & ~15U : 0;
+}
+
+int event_native_target(const char *argument, struct event_native *target)
+{
+    const char *symbol = strchr(argument, ':'), *option;
+    size_t n;
+
+    memset(target, 0, sizeof *target);
+    if (strlen(argument) >= EVENT_ARGUMENT_MAX)
+        return -EINVAL;
+    if (symbol)
+        memcpy(target->object, argument, (size_t)(symbol - argument));
+    if (symbol == argument)
+        return -EINVAL;
+    symbol = symbol ? symbol + 1 : argument;
+    option = strchr(symbol, ',');
+    n = option ? (size_t)(option - symbol) : strlen(symbol);
+    if (!n || memchr(symbol, ':', n))
+        return -EINVAL;
+    memcpy(target->symbol, symbol, n);
+    target->stack = EVENT_STACK;
+    if (option)
+        target->stack = strncmp(option, ",stack=", 7) == 0 ? event_stack(option + 7) : 0;
+    return target->stack ? 0 : -EINVAL;
+}
+
 static bool event_is(struct event_piece p, const char *word)
 {
     return p.n == strlen(word) && memcmp(p.at, word, p.n) == 0;
+}
+
+/* What was expected of the argument, or NULL. */
+static const char *event_check_target(const char *argument)
+{
+    static const char expected[] = "py:MODULE:QUALNAME or [OBJECT:]SYMBOL[,stack=N]";
+    struct event_native native;
+    const char *module, *function;
+    size_t n;
+
+    if (strncmp(argument, "py:", 3) != 0)
+        return event_native_target(argument, &native) ? expected : NULL;
+    if (event_python_target(argument, &module, &n, &function) != 0)
+        return expected;
+    /* The script's module is made before the script runs, and no import of it ends when its functions are there. */
+    return event_is((struct event_piece){module, n}, "__main__")
+               ? "py:MODULE:QUALNAME of a module that is imported, which __main__ (the script itself) is not"
+               : NULL;
 }
 
 static void event_name(struct event *e)
@@ -116,9 +173,7 @@ static void event_name(struct event *e)
 static const char *event_read_one(struct event *e, struct event_piece item, struct event_piece *bad)
 {
     struct event_piece rest = item, front = {item.at, event_find(item, ":")}, part;
-    const char *module, *function;
     bool found;
-    size_t n;
 
     memset(e, 0, sizeof *e);
     if (event_find(front, "=") < front.n) { /* a label stands before the kind, so before the first ':' */
@@ -147,12 +202,7 @@ static const char *event_read_one(struct event *e, struct event_piece item, stru
     if (expected)
         return expected;
     event_name(e);
-    if (event_python_target(e->argument, &module, &n, &function) != 0)
-        return "py:MODULE:QUALNAME";
-    /* The script's module is made before the script runs, and no import of it ends when its functions are there. */
-    return event_is((struct event_piece){module, n}, "__main__")
-               ? "py:MODULE:QUALNAME of a module that is imported, which __main__ (the script itself) is not"
-               : NULL;
+    return event_check_target(e->argument);
 }
 
 static void event_complain(struct text *complaint, const char *value, struct event_piece bad, const char *expected)

@@ -13,6 +13,8 @@
 #define EVENT_MAX 16          /* events in one process */
 #define EVENT_LABEL_MAX 64    /* bytes of a label, with the NUL */
 #define EVENT_ARGUMENT_MAX 256
+#define EVENT_STACK 256        /* bytes of stack arguments that pass through a hook unless more is asked for, */
+#define EVENT_STACK_MAX 65536  /* and the most that may be */
 
 enum event_kind {
 #define KIND(id, name, argument, help) EVENT_##id,
@@ -44,5 +46,14 @@ size_t event_read(struct event *events, size_t max, const char *value, struct te
 /* The two parts of py:MODULE:QUALNAME behind the prefix. 0, or -EINVAL. The module's name is `module_length` bytes from
  * *module on, the rest is *function. */
 int event_python_target(const char *argument, const char **module, size_t *module_length, const char **function);
+
+/* A native function: [OBJECT:]SYMBOL[,stack=N], shell globs over names as symbol tables have them. */
+struct event_native {
+    char object[EVENT_ARGUMENT_MAX]; /* over base names; "": any object */
+    char symbol[EVENT_ARGUMENT_MAX];
+    unsigned stack; /* bytes of stack arguments that the function is given, a multiple of 16 */
+};
+/* 0, or -EINVAL. Any argument that does not begin with py: is meant for it. */
+int event_native_target(const char *argument, struct event_native *target);
 
 #endif

@@ -1,15 +1,12 @@
 #include "alloc.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "elffile.h"
 #include "gate.h"
 #include "sys.h"
 
-enum { ALLOC_HITS = 64, ALLOC_NAMES = 40, ALLOC_CODE = 64, ALLOC_PIECE = 4096 };
+enum { ALLOC_HITS = 64, ALLOC_NAMES = 40, ALLOC_PIECE = 4096 };
 
 /* The order in which copies are asked, and found. GIVEBACK_CALL comes first, since what those functions free lands in
  * an allocator. Then google/tcmalloc before glibc: it exports a malloc_trim of its own, which is not asked for: glibc
@@ -211,27 +208,11 @@ static void alloc_visit(const struct object *o, void *context)
     alloc_table.search_file = true;
 }
 
-static long alloc_read(void *context, void *buffer, size_t n, uint64_t offset)
-{
-    size_t done = 0;
-
-    while (done < n) {
-        long got = sys4(SYS_pread64, *(int *)context, (char *)buffer + done, n - done, offset + done);
-        if (got == -EINTR)
-            continue;
-        if (got < 0)
-            return got;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (long)done;
-}
-
-/* What the file has at that offset, to be compared with what is mapped. */
+/* What the file has at that offset, to be compared with what is mapped, if that is still there. */
 struct alloc_code {
     uint64_t offset;
-    unsigned char bytes[ALLOC_CODE];
+    const void *bytes;
+    size_t n;
     bool same;
 };
 
@@ -239,31 +220,14 @@ static void alloc_compare(const struct object *o, void *context)
 {
     struct alloc_code *code = context;
 
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        uint64_t from = code->offset - p->p_offset;
-        if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && (p->p_flags & PF_R) && code->offset >= p->p_offset &&
-            from < p->p_filesz && p->p_filesz - from >= ALLOC_CODE)
-            code->same = memcmp((const void *)(o->bias + p->p_vaddr + from), code->bytes, ALLOC_CODE) == 0;
-    }
+    code->same = object_has(o, code->offset, code->bytes, code->n);
 }
 
-static bool alloc_bytes_are_same(const struct elffile *f, const struct object *o, int64_t offset)
+static bool alloc_has(const struct object *o, uint64_t offset, const void *bytes, size_t n)
 {
-    struct alloc_code code = {.offset = (uint64_t)offset};
+    struct alloc_code code = {offset, bytes, n, false};
 
-    return offset >= 0 && f->read(f->context, code.bytes, ALLOC_CODE, code.offset) == ALLOC_CODE &&
-           object_again(o->identity, alloc_compare, &code) && code.same;
-}
-
-/* Is this file what is mapped? It may have been replaced since (an upgrade), or be another one of that name (a host
- * that has changed its root). Equal build-ids say so; where the linker made none, the ELF headers must be equal, and of
- * each function that is found the first bytes. */
-static bool alloc_file_is_mapped(const struct elffile *f, const struct object *o)
-{
-    if (f->id_size || o->id_size)
-        return f->id_size == o->id_size && memcmp(f->id, o->id, f->id_size) == 0;
-    return f->header.e_phnum == o->n_segments && alloc_bytes_are_same(f, o, 0);
+    return object_again(o->identity, alloc_compare, &code) && code.same;
 }
 
 struct alloc_search {
@@ -279,8 +243,7 @@ static void alloc_found(void *context, const struct elffile_symbol *s)
 
     if (s->type == STT_GNU_IFUNC)
         return;
-    if (s->type == STT_FUNC && !search->f->id_size &&
-        !alloc_bytes_are_same(search->f, search->o, elffile_offset(search->f, s->value)))
+    if (s->type == STT_FUNC && !object_file_has(search->f, search->o, s->value, alloc_has))
         return;
     if (!search->calls)
         alloc_hit_add(s->name, s->prefix, strlen(s->prefix), at);
@@ -293,15 +256,13 @@ static void alloc_search_file(const struct object *o)
 {
     static char buffer[4 * ELFFILE_BUFFER] __attribute__((aligned(16)));
     const char *names[ALLOC_FUNCTIONS];
-    struct stat status;
     struct elffile f;
-    /* O_NONBLOCK: the path may by now be a FIFO, at which open would wait */
-    int fd = (int)sys4(SYS_openat, AT_FDCWD, o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    int fd = object_file_open(&f, o, alloc_has);
 
     if (fd < 0)
         return;
-    if (sys2(SYS_fstat, fd, &status) == 0 && S_ISREG(status.st_mode) && elffile_open(&f, alloc_read, &fd) == 0 &&
-        f.symtab_size && alloc_file_is_mapped(&f, o)) {
+    f.context = &fd;
+    if (f.symtab_size) {
         struct alloc_search search = {o, &f, NULL};
         elffile_search(&f, alloc_names.name, alloc_names.n, buffer, sizeof buffer, alloc_found, &search);
         bool named;

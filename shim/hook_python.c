@@ -139,6 +139,14 @@ static bool hook_give(py_object dict, const char *name, py_object value)
     return given;
 }
 
+static bool hook_is_python(const struct event *e)
+{
+    const char *module, *function;
+    size_t n;
+
+    return event_python_target(e->argument, &module, &n, &function) == 0;
+}
+
 /* {"1": (1, whether at its end, "py:MODULE:QUALNAME"), ...} */
 static py_object hook_targets(void)
 {
@@ -147,6 +155,8 @@ static py_object hook_targets(void)
     struct text t;
 
     for (size_t i = 0; targets && i < hook_n; i++) {
+        if (!hook_is_python(&hook_events[i]))
+            continue;
         text_init(&t, key, sizeof key);
         text_u64(&t, i + 1);
         hook_give(targets, key,
@@ -212,9 +222,13 @@ static int hook_audit(const char *event, py_object arguments, void *unused)
 
 void hook_python_start(const struct event *events, size_t n)
 {
+    bool wanted = false;
+
     hook_events = events;
     hook_n = n;
-    if (!n)
+    for (size_t i = 0; i < n; i++)
+        wanted = wanted || hook_is_python(&events[i]);
+    if (!wanted)
         return;
     for (size_t i = 0; i < sizeof python_functions / sizeof *python_functions; i++) {
         void **at = python_functions[i].at;

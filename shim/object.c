@@ -45,81 +45,6 @@ void object_reset(void)
     object_table.malloc_identity = 0;
 }
 
-static uint64_t object_hash(uint64_t h, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-    return h;
-}
-
-static void object_base_name(char name[OBJECT_NAME_MAX], const char *path)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    size_t n = strlen(base);
-
-    if (n >= OBJECT_NAME_MAX)
-        n = OBJECT_NAME_MAX - 1;
-    memcpy(name, base, n);
-    name[n] = '\0';
-}
-
-/* ld.so has no name for the main program. */
-static void object_name_main(struct object *o)
-{
-    char target[OBJECT_PATH_MAX];
-    long n = sys4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", target, sizeof target - 1);
-    static const char deleted[] = " (deleted)";
-
-    memcpy(o->path, "/proc/self/exe", sizeof "/proc/self/exe");
-    target[n > 0 ? n : 0] = '\0';
-    if (n >= (long)sizeof deleted && memcmp(target + n - (sizeof deleted - 1), deleted, sizeof deleted - 1) == 0)
-        target[n - (long)(sizeof deleted - 1)] = '\0';
-    object_base_name(o->name, n > 0 ? target : "main program");
-}
-
-/* Not every note of a file is mapped (a tool may have appended one). */
-static bool object_is_mapped(const struct object *o, const ElfW(Phdr) *part)
-{
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        if (p->p_type == PT_LOAD && (p->p_flags & PF_R) && part->p_vaddr >= p->p_vaddr &&
-            part->p_vaddr - p->p_vaddr <= p->p_memsz && part->p_memsz <= p->p_memsz - (part->p_vaddr - p->p_vaddr))
-            return true;
-    }
-    return false;
-}
-
-static void object_fill(struct object *o, const struct dl_phdr_info *i, size_t position)
-{
-    const ElfW(Dyn) *dynamic = NULL;
-
-    o->bias = i->dlpi_addr;
-    o->segments = i->dlpi_phdr;
-    o->n_segments = i->dlpi_phnum;
-    o->resident = position < object_at_start;
-    o->id_size = 0;
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        if (p->p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)(o->bias + p->p_vaddr);
-        else if (p->p_type == PT_NOTE && !o->id_size && object_is_mapped(o, p))
-            o->id_size = elffile_note_id((const void *)(o->bias + p->p_vaddr), p->p_memsz, p->p_align, o->id);
-    }
-    const char *path = i->dlpi_name ? i->dlpi_name : "";
-    if (position == 0) {
-        object_name_main(o);
-    } else {
-        size_t n = strlen(path);
-        memcpy(o->path, n < sizeof o->path ? path : "", n < sizeof o->path ? n + 1 : 1);
-        object_base_name(o->name, path);
-    }
-    o->has_symbols = dynamic && elfsym_read(&o->symbols, o->bias, dynamic) == 0;
-    uint64_t h = object_hash(UINT64_C(0xcbf29ce484222325), &o->bias, sizeof o->bias);
-    h = object_hash(h, &o->segments, sizeof o->segments);
-    h = object_hash(h, path, strlen(path));
-    o->identity = object_hash(h, o->id, o->id_size);
-}
-
 static bool object_is_seen(uint64_t identity, size_t *where)
 {
     for (size_t i = 0; i < object_table.n_seen; i++) {
@@ -161,6 +86,7 @@ static int object_walk_next(struct dl_phdr_info *i, size_t size, void *context)
     object_table.adds = i->dlpi_adds;
     object_table.subs = i->dlpi_subs;
     object_fill(w->o, i, w->position++);
+    w->o->resident = w->position <= object_at_start;
     object_note_malloc(w->o);
     if (object_is_seen(w->o->identity, &where)) {
         w->there[where / 8] = (unsigned char)(w->there[where / 8] | 1U << where % 8);
@@ -219,6 +145,7 @@ static int object_walk_again(struct dl_phdr_info *i, size_t size, void *context)
 
     (void)size;
     object_fill(w->o, i, w->position++);
+    w->o->resident = w->position <= object_at_start;
     if (w->o->identity != w->only)
         return 0;
     w->visit(w->o, w->context);

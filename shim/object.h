@@ -1,6 +1,6 @@
 /* object: which objects are loaded, and when that has changed.
  *
- * Everything here is for the worker, except object_start. ld.so's list is visited by dl_iterate_phdr, which holds ld.so's
+ * Everything here is for the worker, except object_start and what object_read.c has (below). ld.so's list is visited by dl_iterate_phdr, which holds ld.so's
  * lock meanwhile: so every visit is short, passes the gate, and never calls into an allocator (which may itself be
  * visiting the list under a lock of its own). Other namespaces (dlmopen) are not seen. */
 #ifndef GIVEBACK_OBJECT_H
@@ -56,5 +56,20 @@ bool object_again(uint64_t identity, object_visit visit, void *context);
 /* Is any page of the object's zero-initialised data there (beyond the page it shares with the file)? Code that never ran
  * has touched none. Call it while the object cannot go (during a visit). */
 bool object_bss_touched(const struct object *o);
+
+/* object_read.c, for whoever has dl_iterate_phdr's callback, and for the files behind the objects. No malloc. */
+
+/* What ld.so says of an object; `position`: its place in the list. Does not know whether it is `resident`. */
+void object_fill(struct object *o, const struct dl_phdr_info *i, size_t position);
+/* While the object cannot go: are these the bytes that its segments have of the file at that offset? */
+bool object_has(const struct object *o, uint64_t offset, const void *bytes, size_t n);
+/* object_has, or a way to it. */
+typedef bool (*object_compare)(const struct object *o, uint64_t offset, const void *bytes, size_t n);
+/* The file of an object, if it is the one that is mapped. It may have been replaced since (an upgrade), or be another one of
+ * that name (a host that has changed its root). A descriptor, which the caller closes and to which f->context is then to
+ * point; or -errno. */
+int object_file_open(struct elffile *f, const struct object *o, object_compare has);
+/* Where no build-id vouches for the file: is the code at this address of it what is mapped there? */
+bool object_file_has(const struct elffile *f, const struct object *o, uint64_t address, object_compare has);
 
 #endif

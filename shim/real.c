@@ -9,7 +9,7 @@
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 /* By way of the program's DT_DEBUG, since ld.so's own _r_debug would have to be linked, and only libc is. */
-struct link_map *real_objects(void)
+const struct r_debug *real_debug(void)
 {
     const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
     unsigned long n = getauxval(AT_PHNUM);
@@ -24,8 +24,15 @@ struct link_map *real_objects(void)
             dynamic = (const ElfW(Dyn) *)(bias + headers[i].p_vaddr);
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
         if (dynamic->d_tag == DT_DEBUG && dynamic->d_un.d_ptr)
-            return ((const struct r_debug *)dynamic->d_un.d_ptr)->r_map;
+            return (const struct r_debug *)dynamic->d_un.d_ptr;
     return NULL;
+}
+
+struct link_map *real_objects(void)
+{
+    const struct r_debug *d = real_debug();
+
+    return d ? d->r_map : NULL;
 }
 
 struct link_map *real_own(void)

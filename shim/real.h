@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What ld.so tells a debugger; NULL when the program has no dynamic section. */
+const struct r_debug *real_debug(void);
 /* ld.so's list of loaded objects, in the order of the global scope for those of program start. NULL when the program
  * has no dynamic section. No lock: only the objects of program start, which come first, are never unloaded. */
 struct link_map *real_objects(void);

@@ -9,6 +9,7 @@
 
 #include "code.h"
 #include "glob.h"
+#include "hook.h"
 #include "hook_python.h"
 #include "notice.h"
 #include "options.h"
@@ -83,6 +84,7 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
 {
     int saved = errno;
     struct text name;
+    size_t n;
 
     if (getauxval(AT_SECURE) || options_off(environment))
         return;
@@ -109,6 +111,8 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     if (state_settings.drop_children)
         state_drop(environment);
     signal_start(state_settings.signal);
-    hook_python_start(state_events, options_events(state_events, EVENT_MAX, environment));
+    n = options_events(state_events, EVENT_MAX, environment);
+    hook_start(state_events, n);
+    hook_python_start(state_events, n);
     errno = saved;
 }

@@ -1,0 +1,33 @@
+/* hookplugin N [FOLDER]: opens and closes a plugin of that folder, or beside itself, N times, calls into it, and lists its descriptors before and after. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    int n = argc > 1 ? atoi(argv[1]) : 1;
+    char path[1000];
+    long sum = 0;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 50);
+
+    if (length < 0)
+        return 1;
+    path[length] = '\0';
+    strcpy(strrchr(path, '/'), "/libhookplug.so");
+    if (argc > 2)
+        (void)snprintf(path, sizeof path, "%s/libhookplug.so", argv[2]);
+    for (int i = 0; i < n; i++) {
+        void *plugin = dlopen(path, RTLD_NOW);
+        if (!plugin)
+            return printf("%s\n", dlerror()), 1;
+        long (*work)(long, long) = (long (*)(long, long))dlsym(plugin, "plug_work");
+        long (*constructed)(void) = (long (*)(void))dlsym(plugin, "plug_constructed");
+        sum += work(i, 7) + constructed();
+        dlclose(plugin);
+    }
+    printf("%ld %d %d\n", sum, open("/dev/null", O_RDONLY), dlopen("/no/such/library.so", RTLD_NOW) == NULL);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* hookrefused: functions that cannot be hooked, each for its own reason, and that work as ever. */
+#include <stdio.h>
+#include <stdlib.h>
+
+int refuse_data = 3;
+int refuse_call(int), refuse_short(void), refuse_back(int), refuse_loop(int), refuse_trap(int), refuse_sizeless(int), refuse_unknown(int),
+    refuse_part_cold(int);
+static int plus(int n) __asm__("plus");
+__attribute__((noipa, used)) static int plus(int n) { return n + 1; }
+#define FUNCTION(name, body) \
+    __asm__(".text\n.globl " name "\n.type " name ", @function\n" name ":\n" body "\n.size " name ", . - " name "\n.fill 16, 1, 0x90\n")
+#if defined __x86_64__
+FUNCTION("refuse_call", "sub $8, %rsp\ncall plus\nadd $8, %rsp\nret");
+FUNCTION("refuse_short", "xor %eax, %eax\nret");
+FUNCTION("refuse_back", "xor %eax, %eax\n1: inc %eax\ndec %edi\njnz 1b\nret");
+FUNCTION("refuse_loop", "xor %eax, %eax\njrcxz 1f\ninc %eax\n1: inc %eax\nret");
+FUNCTION("refuse_trap", "jmp 1f\nint3\nint3\nint3\nint3\n1: lea 1(%rdi), %eax\nret");
+FUNCTION("refuse_unknown", "mov $1, %eax\nret\n.byte 0x62, 0xf4, 0x7c, 0x18, 0x01, 0xc0");
+FUNCTION("refuse_part_cold", "mov $5, %eax\nret");
+__asm__(".globl refuse_part_cold.cold\n.set refuse_part_cold.cold, refuse_part_cold\n.type refuse_part_cold.cold, @function");
+__asm__(".globl refuse_sizeless\n.type refuse_sizeless, @function\nrefuse_sizeless:\nlea 4(%rdi), %eax\nret\n.fill 16, 1, 0x90");
+#endif
+
+int main(void)
+{
+    void *p = malloc(10);
+
+    printf("%d %d %d %d %d %d %d %d %d\n", refuse_data, refuse_call(1), refuse_short(), refuse_back(5), refuse_loop(1), refuse_trap(1),
+           refuse_sizeless(1), refuse_unknown(1), refuse_part_cold(1));
+    free(p);
+    return 0;
+}
