@@ -297,6 +297,7 @@ static void fuzz_event(const char *data, size_t n)
     static struct event events[EVENT_MAX];
     char *value = fuzz_string(data, n), line[256], again[256];
     const char *module, *function;
+    struct event_native native;
     struct text t, u;
     size_t length;
 
@@ -309,7 +310,10 @@ static void fuzz_event(const char *data, size_t n)
         const struct event *e = &events[i];
         FUZZ_HOLDS(e->kind < EVENT_KINDS && (e->action == RECORD_RELEASE || e->action == RECORD_MARK));
         FUZZ_HOLDS(strnlen(e->label, sizeof e->label) < sizeof e->label);
-        FUZZ_HOLDS(event_python_target(e->argument, &module, &length, &function) == 0 && length && *function);
+        if (strncmp(e->argument, "py:", 3) == 0)
+            FUZZ_HOLDS(event_python_target(e->argument, &module, &length, &function) == 0 && length && *function);
+        else
+            FUZZ_HOLDS(event_native_target(e->argument, &native) == 0 && native.symbol[0] && native.stack && native.stack % 16 == 0);
         FUZZ_HOLDS(strcmp(strchr(e->name, ':') + 1, e->argument) == 0);
     }
     free(value);
