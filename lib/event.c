@@ -13,7 +13,6 @@ const struct event_row event_table[EVENT_KINDS] = {
 
 static const char *const event_actions[] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
 
-#define EVENT_SHOWN 60 /* bytes of a bad item that a complaint shows */
 
 /* A piece of the value, quotes and all. */
 struct event_piece {
@@ -205,21 +204,6 @@ static const char *event_read_one(struct event *e, struct event_piece item, stru
     return event_check_target(e->argument);
 }
 
-static void event_complain(struct text *complaint, const char *value, struct event_piece bad, const char *expected)
-{
-    char shown[EVENT_SHOWN + 5];
-    size_t n = bad.n < sizeof shown - 1 ? bad.n : sizeof shown - 1;
-
-    memcpy(shown, bad.at, n);
-    shown[n] = '\0';
-    text_str(complaint, "\"");
-    text_printable(complaint, shown, EVENT_SHOWN);
-    text_str(complaint, "\" at ");
-    text_u64(complaint, (uint64_t)(bad.at - value) + 1);
-    text_str(complaint, ": expected ");
-    text_str(complaint, expected);
-}
-
 size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint)
 {
     struct event_piece rest = {value, strlen(value)}, bad;
@@ -242,7 +226,7 @@ size_t event_read(struct event *events, size_t max, const char *value, struct te
         if (!expected)
             good++;
         else if (!wrong++)
-            event_complain(complaint, value, bad, expected);
+            text_expected(complaint, value, bad.at, bad.n, expected);
     }
     if (wrong > 1) {
         text_str(complaint, " (and ");

@@ -24,18 +24,9 @@ struct options_item {
 static int options_bad(struct text *complaint, enum option_id id, const char *value, struct options_item item,
                        const char *expected)
 {
-    char shown[OPTIONS_SHOWN + 5];
-    size_t n = item.n < sizeof shown - 1 ? item.n : sizeof shown - 1;
-
-    memcpy(shown, item.at, n);
-    shown[n] = '\0';
     text_str(complaint, option_table[id].variable);
-    text_str(complaint, ": \"");
-    text_printable(complaint, shown, OPTIONS_SHOWN);
-    text_str(complaint, "\" at ");
-    text_u64(complaint, (uint64_t)(item.at - value) + 1);
-    text_str(complaint, ": expected ");
-    text_str(complaint, expected);
+    text_str(complaint, ": ");
+    text_expected(complaint, value, item.at, item.n, expected);
     return -EINVAL;
 }
 

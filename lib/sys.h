@@ -6,7 +6,9 @@
 #define GIVEBACK_SYS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #if defined __x86_64__
 static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
@@ -47,5 +49,14 @@ static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
 #define sys3(n, a, b, c) sys6((n), (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define sys4(n, a, b, c, d) sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define sys5(n, a, b, c, d, e) sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+
+/* Nanoseconds of a clock. */
+static inline int64_t sys_clock(clockid_t clock)
+{
+    struct timespec t;
+
+    sys2(SYS_clock_gettime, clock, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
 
 #endif

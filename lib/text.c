@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define TEXT_SHOWN 60 /* bytes of a bad item that a complaint shows */
+
 /* In the order of most machines' numbers; those that reading /proc, opening a log, or an allocator's call can give. */
 static const struct {
     int number;
@@ -227,4 +229,19 @@ void text_errno(struct text *t, int error)
             return;
         }
     text_i64(t, error);
+}
+
+void text_expected(struct text *t, const char *value, const char *item, size_t n, const char *what)
+{
+    char shown[TEXT_SHOWN + 5]; /* more than is shown, so that what is cut off is seen to be */
+    size_t kept = n < sizeof shown - 1 ? n : sizeof shown - 1;
+
+    memcpy(shown, item, kept);
+    shown[kept] = '\0';
+    text_char(t, '"');
+    text_printable(t, shown, TEXT_SHOWN);
+    text_str(t, "\" at ");
+    text_u64(t, (uint64_t)(item - value) + 1);
+    text_str(t, ": expected ");
+    text_str(t, what);
 }

@@ -33,6 +33,8 @@ void text_amount(struct text *t, int64_t bytes);
 /* s as it is, for one line on a terminal: control characters (C0, DEL, C1) and bytes that are not UTF-8 become \xNN.
  * After `limit` bytes the rest becomes "..."; NULL adds nothing. */
 void text_printable(struct text *t, const char *s, size_t limit);
+/* "ITEM" at PLACE: expected WHAT, for the n bytes at `item`, a piece of `value`. */
+void text_expected(struct text *t, const char *value, const char *item, size_t n, const char *what);
 /* a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD, NULL becomes null. At most `limit` bytes with
  * the quotes, which is at least 2; what does not fit, there or in the buffer, is left out by whole characters, and the
  * string is still closed. */

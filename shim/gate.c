@@ -34,26 +34,18 @@ void gate_leave(void)
         post_wake(&p->inside);
 }
 
-static long gate_now(void)
-{
-    struct timespec t;
-
-    sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000L + t.tv_nsec / 1000000;
-}
-
 bool gate_shut(int ms)
 {
     struct post *p = post_own();
-    long end;
+    int64_t end;
 
     if (!p)
         return true;
     __atomic_add_fetch(&p->shut, 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&p->inside, __ATOMIC_SEQ_CST))
         return true;
-    for (end = gate_now() + ms; __atomic_load_n(&p->inside, __ATOMIC_SEQ_CST);) {
-        if (gate_now() >= end)
+    for (end = sys_clock(CLOCK_MONOTONIC) + ms * INT64_C(1000000); __atomic_load_n(&p->inside, __ATOMIC_SEQ_CST);) {
+        if (sys_clock(CLOCK_MONOTONIC) >= end)
             return false;
         post_wait(&p->inside, 1, GATE_LOOK_NS);
     }

@@ -33,14 +33,6 @@ void release_configure(const struct settings *s)
     object_start();
 }
 
-static int64_t release_clock(void)
-{
-    struct timespec t;
-
-    sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 /* What came back since: pages that were returned and are resident again. More than was returned is growth. */
 static void release_look_back(struct record *r)
 {
@@ -118,9 +110,9 @@ static int release_pieces(struct alloc_copy *c, int64_t *stall)
             sys2(SYS_nanosleep, &moment, NULL);
         if (!gate_enter())
             return -ECANCELED;
-        int64_t start = release_clock();
+        int64_t start = sys_clock(CLOCK_MONOTONIC);
         more = c->kind->step(c, n);
-        int64_t took = release_clock() - start;
+        int64_t took = sys_clock(CLOCK_MONOTONIC) - start;
         gate_leave();
         if (took > *stall)
             *stall = took;
@@ -243,19 +235,19 @@ static void release_all(struct record *r, void (*flush)(struct alloc_copy *c), i
 
 void release_mark(struct record *r)
 {
-    int64_t start = release_clock();
+    int64_t start = sys_clock(CLOCK_MONOTONIC);
 
     r->unreadable = -memory_read(&r->before);
     r->after = r->before;
     release_look_back(r);
     r->stall_ns = PROCFS_UNKNOWN;
     r->uncertain = release_uncertain(r->after.threads);
-    r->ns = release_clock() - start;
+    r->ns = sys_clock(CLOCK_MONOTONIC) - start;
 }
 
 void release_run(struct record *r, void (*flush)(struct alloc_copy *c))
 {
-    int64_t start = release_clock();
+    int64_t start = sys_clock(CLOCK_MONOTONIC);
     int owner_only = 0;
 
     if (release_last.pid != r->pid)
@@ -275,7 +267,7 @@ void release_run(struct record *r, void (*flush)(struct alloc_copy *c))
         memory_read_detail(&r->after);
         release_ask_dear(r);
     }
-    r->ns = release_clock() - start;
+    r->ns = sys_clock(CLOCK_MONOTONIC) - start;
     if (!r->n_allocators)
         r->stall_ns = PROCFS_UNKNOWN;
     r->uncertain = release_uncertain(r->after.threads);

@@ -60,14 +60,6 @@ static bool safe_is_done(struct post *p, unsigned event, unsigned ticket)
     return (int)(__atomic_load_n(&p->done[event], __ATOMIC_SEQ_CST) - ticket) >= 0;
 }
 
-static int64_t safe_clock(void)
-{
-    struct timespec t;
-
-    sys2(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 /* One thread at a time: its caches are emptied, and it is waited for. By the clock, since a storm of other releases
  * wakes this one again and again. */
 static bool safe_turn(struct post *p, int self)
@@ -81,8 +73,8 @@ static bool safe_turn(struct post *p, int self)
         if (__atomic_compare_exchange_n(&p->owner, &nobody, self, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return true;
         if (!end)
-            end = safe_clock() + SAFE_TURN_NS;
-        else if (safe_clock() >= end)
+            end = sys_clock(CLOCK_MONOTONIC) + SAFE_TURN_NS;
+        else if (sys_clock(CLOCK_MONOTONIC) >= end)
             return false;
         post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS);
     }

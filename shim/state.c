@@ -73,16 +73,17 @@ static void state_drop(char **environment)
 }
 
 /* Complaints go where the log goes, which is known only when everything has been read once. */
-static void state_not_yet(void *unused, const char *line)
+static void state_not_yet(void *complained, const char *line)
 {
-    (void)unused;
     (void)line;
+    *(bool *)complained = true;
 }
 
 /* glibc hands a constructor what main gets. */
 __attribute__((constructor)) static void state_start(int argc, char **argv, char **environment)
 {
     int saved = errno;
+    bool complained = false;
     struct text name;
     size_t n;
 
@@ -90,7 +91,7 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
         return;
     text_init(&name, state_program, sizeof state_program);
     text_str(&name, argc > 0 ? state_base(argv[0]) : "?");
-    options_read(&state_settings, environment, state_not_yet, NULL);
+    options_read(&state_settings, environment, state_not_yet, &complained);
     if (!state_settings.on || (state_settings.only[0] && !state_named(state_settings.only)) ||
         (state_settings.skip[0] && state_named(state_settings.skip)))
         return;
@@ -100,7 +101,8 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
         notice_say(NOTICE_LATE, 0);
         return;
     }
-    options_read(&state_settings, environment, notice_complain, NULL);
+    if (complained)
+        options_read(&state_settings, environment, notice_complain, NULL);
     post_start();
     code_start();
     state_seccomp = sys1(SYS_prctl, PR_GET_SECCOMP);

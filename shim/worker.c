@@ -169,10 +169,7 @@ static void worker_register(void)
 
 static int64_t worker_clock_ms(clockid_t clock)
 {
-    struct timespec t;
-
-    sys2(SYS_clock_gettime, clock, &t);
-    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+    return sys_clock(clock) / 1000000;
 }
 
 /* The thread that waits at a safe point empties its own caches in this allocator now; the worker waits for it, so that
