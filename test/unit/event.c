@@ -60,7 +60,7 @@ static const struct {
     const char *value, *complaint;
     size_t good;
 } wrong[] = {
-    {"exot:py:m:f", "\"exot\" at 1: expected a kind of event: exit or enter", 0},
+    {"exot:py:m:f", "\"exot\" at 1: expected one of the kinds of event: exit enter", 0},
     {"exit", "\"\" at 1: expected py:MODULE:QUALNAME or [OBJECT:]SYMBOL[,stack=N]", 0},
     {"exit:", "\"\" at 6: expected py:MODULE:QUALNAME or [OBJECT:]SYMBOL[,stack=N]", 0},
     {"exit:py:m", "\"py:m\" at 6: expected py:MODULE:QUALNAME or [OBJECT:]SYMBOL[,stack=N]", 0},
@@ -70,12 +70,12 @@ static const struct {
     {"exit:m:", "\"m:\" at 6: expected py:MODULE:QUALNAME or [OBJECT:]SYMBOL[,stack=N]", 0},
     {"exit:py:m:f->drop", "\"drop\" at 14: expected an action: release or mark", 0},
     {"exit:py:m:f->", "\"\" at 14: expected an action: release or mark", 0},
-    {"=:", "\"\" at 2: expected a kind of event: exit or enter", 0},
-    {"a=b=exit:py:m:f", "\"b=exit\" at 3: expected a kind of event: exit or enter", 0},
-    {"\"a=exit:py:m:f", "\"\"a=exit:py:m:f\" at 1: expected a kind of event: exit or enter", 0},
+    {"=:", "\"\" at 2: expected one of the kinds of event: exit enter", 0},
+    {"a=b=exit:py:m:f", "\"b=exit\" at 3: expected one of the kinds of event: exit enter", 0},
+    {"\"a=exit:py:m:f", "\"\"a=exit:py:m:f\" at 1: expected one of the kinds of event: exit enter", 0},
     {"exit:py:m:\"f", "\"py:m:\"f\" at 6: expected a closing quote", 0},
     {"exit:py:m:f;exit:py:n", "\"py:n\" at 18: expected py:MODULE:QUALNAME or [OBJECT:]SYMBOL[,stack=N]", 1},
-    {"x;exit:py:m:f;y", "\"x\" at 1: expected a kind of event: exit or enter (and 1 more)", 1},
+    {"x;exit:py:m:f;y", "\"x\" at 1: expected one of the kinds of event: exit enter (and 1 more)", 1},
     {"exit:py:__main__:f",
      "\"py:__main__:f\" at 6: expected py:MODULE:QUALNAME of a module that is imported, which __main__ (the script itself) is not", 0},
 };
@@ -130,7 +130,7 @@ START_TEST(without_a_place_for_them_they_are_only_checked)
 
     text_init(&t, line, sizeof line);
     ck_assert_uint_eq(event_read(NULL, EVENT_MAX, "exit:py:m:f;nonsense", &t), 1);
-    ck_assert_str_eq(line, "\"nonsense\" at 13: expected a kind of event: exit or enter");
+    ck_assert_str_eq(line, "\"nonsense\" at 13: expected one of the kinds of event: exit enter");
 }
 END_TEST
 
