@@ -13,6 +13,8 @@ struct post;
 /* Handler, or host thread with every signal blocked or in an interposed function. `another`: ask one more thread at once.
  * false: none of these signals is free. */
 bool retry_soon(struct post *p, unsigned tries, bool another);
+/* Any context: is a try under way? Seen as false, it has ended, or ends without having seen what was posted before. */
+bool retry_is_on(struct post *p);
 /* The same contexts: no further tries; the host's default is back. */
 void retry_end(struct post *p);
 

@@ -154,10 +154,16 @@ static unsigned signal_tries(const struct post *p)
 /* Nothing can be done for what is pending: forget it and say why. */
 static void signal_give_up(struct post *p, enum notice why, int error)
 {
+    unsigned upto;
+    bool signalled = post_take(p, POST_SIGNAL, &upto);
+
     post_forget(p);
     __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
     retry_end(p);
-    notice_say(why, error);
+    if (signalled)
+        notice_say(why, error);
+    else
+        notice_say_event(why, error);
 }
 
 void signal_retry(struct post *p)
@@ -166,6 +172,33 @@ void signal_retry(struct post *p)
 
     if (tries > SIGNAL_TRIES || !retry_soon(p, tries, tries > SIGNAL_OTHERS && tries % 2))
         signal_give_up(p, NOTICE_NO_PROOF, 0);
+}
+
+/* Who posts while a try is under way leaves it at that (signal_post), and may have done so just before it ended. */
+static void signal_stop_trying(struct post *p)
+{
+    __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
+    retry_end(p);
+    if (!post_has_worker(p) && __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST))
+        signal_retry(p);
+}
+
+void signal_post(unsigned event)
+{
+    int saved = errno;
+    struct post *p = post_own();
+
+    if (p) {
+        post_event(p, event);
+        if (!post_has_worker(p) && !retry_is_on(p) && !__atomic_load_n(&p->held, __ATOMIC_SEQ_CST) &&
+            !__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST)) {
+            if (state_restricted())
+                signal_give_up(p, NOTICE_RESTRICTED, 0);
+            else
+                signal_retry(p);
+        }
+    }
+    errno = saved;
 }
 
 static int signal_create(void *post)
@@ -210,10 +243,8 @@ static void signal_try(struct post *p, const ucontext_t *u, const struct context
         signal_give_up(p, NOTICE_NO_THREAD, error);
     else if (error)
         signal_retry(p);
-    else {
-        __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
-        retry_end(p);
-    }
+    else
+        signal_stop_trying(p);
 }
 
 static void signal_handle(int number, siginfo_t *info, void *context)
@@ -233,7 +264,7 @@ static void signal_handle(int number, siginfo_t *info, void *context)
         if (!post_has_worker(p) && __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST))
             signal_try(p, u, &c, (uintptr_t)__builtin_return_address(0));
         else if (number != signal_number)
-            retry_end(p);
+            signal_stop_trying(p);
         resume_call(u, &c);
     }
     context_leave(u);

@@ -30,6 +30,9 @@ void signal_refresh(int number);
 bool signal_install(int number);
 void signal_remove(int number);
 
+/* Host thread, anywhere, with any lock of libc's or of an allocator's held: one more event of that number. Where there is no
+ * worker the handler starts one soon: this is no place for it. errno is kept. */
+void signal_post(unsigned event);
 /* Something is pending and no worker may have been started for it: try (again) soon, from the handler. */
 void signal_retry(struct post *p);
 

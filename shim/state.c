@@ -11,6 +11,8 @@
 #include "glob.h"
 #include "hook.h"
 #include "hook_python.h"
+#include "mapping.h"
+#include "marker.h"
 #include "notice.h"
 #include "options.h"
 #include "post.h"
@@ -114,6 +116,8 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
         state_drop(environment);
     signal_start(state_settings.signal);
     n = options_events(state_events, EVENT_MAX, environment);
+    marker_start(state_events, n);
+    mapping_start(state_events, n);
     hook_start(state_events, n);
     hook_python_start(state_events, n);
     errno = saved;

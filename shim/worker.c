@@ -217,6 +217,8 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
         release_mark(&r);
     else
         release_run(&r, worker_flush);
+    if (r.action != RECORD_MARK)
+        post_rearm(p);
     if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST))
         return false;
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
@@ -299,6 +301,7 @@ static void worker_leave(void)
 static void *worker_main(void *argument)
 {
     struct post *p = argument;
+    uintptr_t self = sys_thread();
     sigset_t all;
 
     /* The creator's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
@@ -307,6 +310,7 @@ static void *worker_main(void *argument)
     worker_real.block(SIG_SETMASK, &all, NULL);
     worker_leave_table();
     worker_set_name();
+    __atomic_store_n(&p->own[0], self, __ATOMIC_SEQ_CST);
     while (!worker_is_gone(p)) /* only one is kept in mind */
         worker_pause();
     __atomic_store_n(&p->worker_tid, (int)sys0(SYS_gettid), __ATOMIC_SEQ_CST);
@@ -316,6 +320,8 @@ static void *worker_main(void *argument)
         while (worker_step(p))
             ;
     } while (!worker_retire(p));
+    /* Unless the next one is there already. Another thread may get this one's place in memory. */
+    __atomic_compare_exchange_n(&p->own[0], &self, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     worker_leave();
     return NULL;
 }
@@ -324,8 +330,10 @@ int worker_create(struct post *p)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    int error = worker_real.attr_init(&attributes);
+    int error;
 
+    __atomic_store_n(&p->own[1], sys_thread(), __ATOMIC_SEQ_CST); /* the stack that it maps is ours */
+    error = worker_real.attr_init(&attributes);
     if (!error)
         error = worker_real.attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     for (size_t size = WORKER_STACK; !error; size *= 2) {
@@ -336,6 +344,7 @@ int worker_create(struct post *p)
             break;
         error = 0;
     }
+    __atomic_store_n(&p->own[1], 0, __ATOMIC_SEQ_CST);
     if (error)
         __atomic_store_n(&p->worker, POST_NO_WORKER, __ATOMIC_SEQ_CST);
     else if (worker_counted) /* here, where a thread of the host's is alive for sure */

@@ -1,0 +1,99 @@
+#include "entry.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "elfsym.h"
+#include "notice.h"
+#include "object.h"
+#include "patch.h"
+#include "real.h"
+#include "sys.h"
+#include "text.h"
+
+static void entry_say(const char *events, const char *name, const char *why)
+{
+    char line[300];
+    struct text t;
+
+    text_init(&t, line, sizeof line);
+    text_str(&t, "GIVEBACK_ON: ");
+    text_str(&t, events);
+    text_str(&t, " will miss what the program does");
+    if (name) {
+        text_str(&t, " by ");
+        text_str(&t, name);
+        text_char(&t, '(');
+        text_char(&t, ')');
+    }
+    text_str(&t, ": ");
+    text_str(&t, why);
+    notice_complain(NULL, line);
+}
+
+/* libc, or its library of threads where that is one. ld.so has mapped its headers with its first segment. */
+static bool entry_is_libc(const struct link_map *map, struct object *o)
+{
+    const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)map->l_addr;
+
+    if (!map->l_prev || !file || elfsym_read(&o->symbols, map->l_addr, map->l_ld) != 0 ||
+        (!elfsym_find(&o->symbols, "gnu_get_libc_version") &&
+         (!o->symbols.soname || strcmp(o->symbols.soname, "libpthread.so.0") != 0)) ||
+        memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    o->bias = map->l_addr;
+    o->segments = (const ElfW(Phdr) *)(map->l_addr + file->e_phoff);
+    o->n_segments = file->e_phnum;
+    return true;
+}
+
+static const char *entry_patch(int mem, const struct object *o, const struct entry *e)
+{
+    const ElfW(Sym) *s = elfsym_find(&o->symbols, e->name);
+    const void *again; /* the first of two is the one that is called */
+    struct patch_place p;
+
+    if (!s)
+        return NULL;
+    p.at = o->bias + s->st_value;
+    p.size = s->st_size;
+    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !object_is_code(o, p.at, p.size))
+        return "it does not lie in libc's code";
+    object_extent(o, &p.low, &p.high);
+    return patch_replace(mem, &p, e->instead, *e->original ? &again : e->original);
+}
+
+/* As the folder of its threads says by its number of links; a folder that cannot be read counts as that of one. */
+static bool entry_is_alone(void)
+{
+    struct stat tasks;
+
+    return sys4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &tasks, 0) != 0 || tasks.st_nlink <= 3;
+}
+
+void entry_replace(const struct entry *entries, size_t n, const char *events)
+{
+    int mem = patch_open();
+    struct object o;
+
+    if (!entry_is_alone()) {
+        entry_say(events, NULL, "another library has started a thread already, which may be running the code that was to be replaced");
+        n = 0;
+    }
+    for (const struct link_map *map = real_objects(); map && n; map = map->l_next) {
+        if (!entry_is_libc(map, &o))
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            const char *why = entry_patch(mem, &o, &entries[i]);
+            if (why)
+                entry_say(events, entries[i].name, why);
+            if (why && mem < 0)
+                n = 0; /* it is the same for each */
+        }
+    }
+    if (mem >= 0)
+        sys1(SYS_close, mem);
+}
