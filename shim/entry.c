@@ -34,26 +34,27 @@ static void entry_say(const char *events, const char *name, const char *why)
     notice_complain(NULL, line);
 }
 
-/* libc, or its library of threads where that is one. ld.so has mapped its headers with its first segment. */
-static bool entry_is_libc(const struct link_map *map, struct object *o)
+/* libc, or else its library of threads where that is one. ld.so has mapped its headers with its first segment. */
+static bool entry_object(struct object *o, bool threads)
 {
-    const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)map->l_addr;
+    for (const struct link_map *map = real_objects(); map; map = map->l_next) {
+        const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)map->l_addr;
 
-    if (!map->l_prev || !file || elfsym_read(&o->symbols, map->l_addr, map->l_ld) != 0 ||
-        (!elfsym_find(&o->symbols, "gnu_get_libc_version") &&
-         (!o->symbols.soname || strcmp(o->symbols.soname, "libpthread.so.0") != 0)) ||
-        memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
-        return false;
-    o->bias = map->l_addr;
-    o->segments = (const ElfW(Phdr) *)(map->l_addr + file->e_phoff);
-    o->n_segments = file->e_phnum;
-    return true;
+        if (!map->l_prev || !file || elfsym_read(&o->symbols, map->l_addr, map->l_ld) != 0 || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
+            (threads ? !o->symbols.soname || strcmp(o->symbols.soname, "libpthread.so.0") != 0
+                     : !elfsym_find(&o->symbols, "gnu_get_libc_version")))
+            continue;
+        o->bias = map->l_addr;
+        o->segments = (const ElfW(Phdr) *)(map->l_addr + file->e_phoff);
+        o->n_segments = file->e_phnum;
+        return true;
+    }
+    return false;
 }
 
-static const char *entry_patch(int mem, const struct object *o, const struct entry *e)
+static const char *entry_patch(int mem, const struct object *o, const struct entry *e, const void **original)
 {
     const ElfW(Sym) *s = elfsym_find(&o->symbols, e->name);
-    const void *again; /* the first of two is the one that is called */
     struct patch_place p;
 
     if (!s)
@@ -63,7 +64,7 @@ static const char *entry_patch(int mem, const struct object *o, const struct ent
     if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !object_is_code(o, p.at, p.size))
         return "it does not lie in libc's code";
     object_extent(o, &p.low, &p.high);
-    return patch_replace(mem, &p, e->instead, *e->original ? &again : e->original);
+    return patch_replace(mem, &p, e->instead, original);
 }
 
 /* As the folder of its threads says by its number of links; a folder that cannot be read counts as that of one. */
@@ -76,24 +77,24 @@ static bool entry_is_alone(void)
 
 void entry_replace(const struct entry *entries, size_t n, const char *events)
 {
-    int mem = patch_open();
+    const char *why = NULL;
+    const void *unused; /* what libpthread has under these names does what libc's does, or calls it */
     struct object o;
+    int mem;
 
     if (!entry_is_alone()) {
         entry_say(events, NULL, "another library has started a thread already, which may be running the code that was to be replaced");
-        n = 0;
+        return;
     }
-    for (const struct link_map *map = real_objects(); map && n; map = map->l_next) {
-        if (!entry_is_libc(map, &o))
-            continue;
-        for (size_t i = 0; i < n; i++) {
-            const char *why = entry_patch(mem, &o, &entries[i]);
+    mem = patch_open();
+    for (unsigned threads = 0; threads < 2 && entry_object(&o, threads); threads++)
+        for (size_t i = 0; i < n && !(why && mem < 0); i++) { /* without a descriptor it is the same for each */
+            if (threads && !*entries[i].original)
+                continue;
+            why = entry_patch(mem, &o, &entries[i], threads ? &unused : entries[i].original);
             if (why)
-                entry_say(events, entries[i].name, why);
-            if (why && mem < 0)
-                n = 0; /* it is the same for each */
+                entry_say(events, mem < 0 ? NULL : entries[i].name, why);
         }
-    }
     if (mem >= 0)
         sys1(SYS_close, mem);
 }
