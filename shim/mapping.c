@@ -103,7 +103,7 @@ static int mapping_brk(void *end)
 {
     int r = mapping_real.brk(end);
 
-    if (r == 0)
+    if (r == 0 && end) /* without an end it only asks: libc's first call */
         mapping_count_change(__atomic_exchange_n(&mapping.end, (uintptr_t)end, __ATOMIC_RELAXED), (uintptr_t)end);
     return r;
 }

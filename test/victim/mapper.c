@@ -20,8 +20,27 @@ static void *map(size_t n)
 
 static void way_mmap(void) { munmap(map(24 * MIB), 24 * MIB); }
 static void way_pieces(void) { for (int i = 0; i < 24 * 256; i++) munmap(map(4000), 4000); }
+/* And 8 MiB freed that only a release gives back: one block above them stays. */
+static void way_held(void)
+{
+    char *blocks[513];
+    for (int i = 0; i < 513; i++)
+        memset(blocks[i] = malloc(16000), 1, 16000);
+    for (int i = 0; i < 512; i++)
+        free(blocks[i]);
+    way_pieces();
+}
+
 static void way_raw(void) { syscall(SYS_munmap, syscall(SYS_mmap, NULL, 24 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L), 24 * MIB); }
-static void way_large(void) { for (int i = 0; i < 3; i++) { char *volatile p = malloc(8 * MIB); memset(p, 1, 4096); free(p); } }
+static void way_large(void)
+{
+    char *volatile block[3]; /* all before the first is freed: glibc then maps none of that size any more */
+    for (int i = 0; i < 3; i++)
+        block[i] = malloc(8 * MIB);
+    for (int i = 0; i < 3; i++)
+        free(block[i]);
+}
+
 
 /* In small blocks, so that the allocator says by what it gets them. */
 static void way_small(void)
@@ -89,7 +108,7 @@ static void way_child(void)
 
 #define WAY(name) {#name, way_##name}
 static const struct { const char *name; void (*go)(void); } ways[] = {
-    WAY(mmap), WAY(pieces), WAY(raw), WAY(large), WAY(small), WAY(sbrk), WAY(mremap), WAY(failing), WAY(threads), WAY(child),
+    WAY(mmap), WAY(pieces), WAY(held), WAY(raw), WAY(large), WAY(small), WAY(sbrk), WAY(mremap), WAY(failing), WAY(threads), WAY(child),
 };
 
 int main(int argc, char **argv)
