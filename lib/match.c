@@ -1,6 +1,7 @@
 #include "match.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define MATCH_PLACES 4
@@ -108,16 +109,10 @@ static unsigned match_end(const struct match_text *t, unsigned begun, const unsi
     return begun == t->length ? t->border[begun - 1] : begun;
 }
 
-bool match_is_noted(const struct match_stream *s, const char *data, size_t n)
-{
-    return n && (__atomic_load_n(&s->open, __ATOMIC_RELAXED) || data[n - 1] != '\n');
-}
-
 uint32_t match_feed(const struct match *m, struct match_stream *s, const char *data, size_t n)
 {
     const unsigned char *bytes = (const unsigned char *)data;
     uint32_t found = 0, open, before = __atomic_load_n(&s->open, __ATOMIC_RELAXED);
-    bool noted = match_is_noted(s, data, n);
 
     for (uint32_t left = before; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctz(left);
@@ -125,8 +120,8 @@ uint32_t match_feed(const struct match *m, struct match_stream *s, const char *d
             found |= 1U << i;
     }
     found |= match_inside(m, ((1U << m->n_texts) - 1) & ~found, bytes, n);
-    if (!noted)
-        return found;
+    if (!n || (!before && data[n - 1] == '\n'))
+        return found; /* nothing was begun, and nothing is: the usual line */
     open = 0;
     for (unsigned i = 0; i < m->n_texts; i++) {
         unsigned was = before >> i & 1 ? __atomic_load_n(&s->begun[i], __ATOMIC_RELAXED) : 0;

@@ -6,7 +6,6 @@
 #ifndef GIVEBACK_MATCH_H
 #define GIVEBACK_MATCH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,7 +33,5 @@ struct match_stream {
 int match_add(struct match *m, const char *text);
 /* The next piece: bits of the texts that it completes, each once. A text whose begin ended the piece before is found too. */
 uint32_t match_feed(const struct match *m, struct match_stream *s, const char *data, size_t n);
-/* Does it change *s? Not where nothing was begun and the piece ends a line. */
-bool match_is_noted(const struct match_stream *s, const char *data, size_t n);
 
 #endif

@@ -20,7 +20,9 @@ enum {
 };
 
 /* All of it runs on host threads, in handlers too, with libc's locks held: memory is read and atomically written, and only
- * where a text is found anything is asked of the kernel. */
+ * where a text is found, or a copy written to, anything is asked of the kernel: a host that has shut itself in may be killed
+ * for a system call that is not its own. So a child made by vfork does not learn that it is one, and notes here what it writes,
+ * which stands in the same file as what its parent goes on with; it posts nothing. */
 static struct {
     struct match match;
     struct match_stream stream[2];
@@ -76,18 +78,10 @@ static struct match_stream *marker_stream(int fd)
     return s;
 }
 
-/* A process that only shares the memory of ours (vfork) writes nothing into it. */
 static void marker_copied(int from, int to)
 {
-    if (to >= 0 && to < MARKER_COPIES && (from == 1 || from == 2 || marker_is_copy(from)) && post_own())
+    if (to >= 0 && to < MARKER_COPIES && (from == 1 || from == 2 || marker_is_copy(from)))
         __atomic_fetch_or(&marker.copies[to / 8], (uint8_t)(1U << to % 8), __ATOMIC_RELAXED);
-}
-
-static uint32_t marker_feed(struct match_stream *s, const char *data, size_t n)
-{
-    if (match_is_noted(s, data, n) && !post_own())
-        return 0;
-    return match_feed(&marker.match, s, data, n);
 }
 
 static void marker_fire(uint32_t found)
@@ -103,7 +97,7 @@ static void marker_wrote(int fd, const void *data, ssize_t done)
     struct match_stream *s = done > 0 ? marker_stream(fd) : NULL;
 
     if (s)
-        marker_fire(marker_feed(s, data, (size_t)done));
+        marker_fire(match_feed(&marker.match, s, data, (size_t)done));
 }
 
 static void marker_wrote_parts(int fd, const struct iovec *parts, size_t n, ssize_t done)
@@ -114,7 +108,7 @@ static void marker_wrote_parts(int fd, const struct iovec *parts, size_t n, ssiz
 
     for (size_t i = 0; s && i < n && left; i++) {
         size_t part = parts[i].iov_len < left ? parts[i].iov_len : left;
-        found |= marker_feed(s, parts[i].iov_base, part);
+        found |= match_feed(&marker.match, s, parts[i].iov_base, part);
         left -= part;
     }
     marker_fire(found);

@@ -200,6 +200,7 @@ static void signal_stop_trying(struct post *p)
 
 void signal_post(unsigned event)
 {
+    uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
     int saved = errno;
     struct post *p = post_own();
 
@@ -207,10 +208,13 @@ void signal_post(unsigned event)
         post_event(p, event);
         if (!post_has_worker(p) && !retry_is_on(p) && !__atomic_load_n(&p->held, __ATOMIC_SEQ_CST) &&
             !__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST)) {
+            /* No handler of the host's leaves this by longjmp, nor a cancellation: retry's lock would stay taken. */
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
             if (state_restricted())
                 signal_give_up(p, NOTICE_RESTRICTED, 0);
             else
                 signal_retry(p);
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
         }
     }
     errno = saved;

@@ -182,6 +182,51 @@ START_TEST(test_errno_and_descriptors_with_log_and_mapping)
 }
 END_TEST
 
+/* A thread may be running what was to be replaced, so nothing is, and that is said; the rest works. */
+START_TEST(test_a_thread_that_was_there_before_us)
+{
+    char preload[700];
+    const char *const env[] = {ON "; mmap:1M", preload, NULL};
+    struct host h;
+    (void)snprintf(preload, sizeof preload, "LD_PRELOAD=%s:%s", harness_library(), harness_victim("libthreaded.so"));
+    host_start(&h, &(struct host_setup){.argv = (const char *const[]){"textsum", "", NULL}, .place = FIRST, .env = env});
+    ck_assert_int_eq(host_end(&h), 0);
+    ck_assert_msg(host_notices(&h) == 2 && host_count_log(&h, "another library has started a thread already") == 2, "%s", file_text(h.log));
+    host_clean(&h);
+}
+END_TEST
+
+/* Where the host has shut itself in a write is a write: no system call of ours beside it kills the host. */
+START_TEST(test_a_restricted_host_lives_on)
+{
+    const char *argv[] = {"restricted", _i ? "landlock" : "seccomp", NULL};
+    static const char *const env[] = {"GIVEBACK_ON=alive=log:alive; said=log:nothing of it; mmap:1K; munmap:1K", NULL};
+    struct host bare, h;
+    host_start(&bare, &(struct host_setup){.argv = argv, .input = "xxx"});
+    (void)host_end(&bare);
+    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST, .env = env, .input = "xxx"});
+    (void)host_end(&h);
+    host_compare(&bare, &h, argv[1]);
+    ck_assert_msg(host_records(&h) == 0 || strstr(file_text(bare.out), "no\n"), "%s", file_text(h.log));
+    host_clean(&bare);
+    host_clean(&h);
+}
+END_TEST
+
+/* A hook of the user's own may lie on the same function. */
+START_TEST(test_together_with_a_hook_on_write)
+{
+    static const char *const env[] = {ON "; wrote=enter:libc.so*:write->mark", NULL};
+    struct host h;
+    host_start(&h, &(struct host_setup){.argv = (const char *const[]){"printer", "write", NULL}, .place = FIRST, .env = env});
+    host_wait_log(&h, READY, 1);
+    host_wait_log(&h, SAID, 1);
+    host_wait_log(&h, "\"label\":\"wrote\"", 2);
+    ck_assert_int_eq(host_end(&h), 7 << 8);
+    host_clean(&h);
+}
+END_TEST
+
 /* Both directions: the sum would be another one if anything were replaced. */
 START_TEST(test_libc_is_untouched_without_such_an_event)
 {
@@ -216,6 +261,9 @@ Suite *suite_log(void)
     tcase_add_loop_test(t, test_what_is_no_line_of_the_two_does_not_fire, 0, 6);
     tcase_add_loop_test(t, test_results_of_writes_are_the_same, 0, 4);
     tcase_add_test(t, test_errno_and_descriptors_with_log_and_mapping);
+    tcase_add_test(t, test_a_thread_that_was_there_before_us);
+    tcase_add_loop_test(t, test_a_restricted_host_lives_on, 0, 2);
+    tcase_add_test(t, test_together_with_a_hook_on_write);
     tcase_add_test(t, test_libc_is_untouched_without_such_an_event);
     suite_add_tcase(s, t);
     return s;

@@ -59,17 +59,6 @@ START_TEST(two_streams_are_two)
 }
 END_TEST
 
-START_TEST(a_whole_line_leaves_nothing_to_note)
-{
-    texts((const char *const[]){"load", NULL});
-    ck_assert(!match_is_noted(&stream, "a load\n", 7));
-    ck_assert(match_is_noted(&stream, "a lo", 4));
-    ck_assert_uint_eq(feed("a lo"), 0);
-    ck_assert(match_is_noted(&stream, "x\n", 2));
-    ck_assert(!match_is_noted(&stream, "", 0));
-}
-END_TEST
-
 START_TEST(what_is_no_text_is_refused)
 {
     char longest[MATCH_TEXT_MAX + 2];
@@ -138,7 +127,6 @@ Suite *suite_match(void)
     tcase_add_test(t, a_text_is_found_wherever_it_stands);
     tcase_add_test(t, a_text_is_found_across_pieces);
     tcase_add_test(t, two_streams_are_two);
-    tcase_add_test(t, a_whole_line_leaves_nothing_to_note);
     tcase_add_test(t, what_is_no_text_is_refused);
     tcase_add_loop_test(t, every_split_of_a_stream_finds_the_same, 0, 4);
     suite_add_tcase(s, t);
