@@ -4,11 +4,28 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MATCH_PLACES 4
-#define MATCH_LANE 16 /* bits: one a text */
-/* In its lowest lane the texts that may stand where these four bytes do. */
-#define MATCH_MAY(a, b, c, d) ((a) & (b) >> MATCH_LANE & (c) >> 2 * MATCH_LANE & (d) >> 3 * MATCH_LANE)
-_Static_assert(MATCH_PLACES * MATCH_LANE == 64 && MATCH_TEXTS <= MATCH_LANE, "");
+_Static_assert(MATCH_TEXTS * MATCH_BLOCK <= 64, "a bit each");
+
+static int match_least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* A block begins `residue` bytes behind the text's begin, or, where that holds more of it, so many before it that the next one
+ * would. */
+static void match_add_residue(struct match *m, struct match_text *t, int residue)
+{
+    int length = (int)t->length, inside = match_least(MATCH_BLOCK, length - residue), before = match_least(length, residue);
+    uint64_t bit = UINT64_C(1) << (m->n_texts * MATCH_BLOCK + (unsigned)residue);
+
+    t->from[residue] = (int8_t)(inside >= before ? -residue : MATCH_BLOCK - residue);
+    for (int place = 0; place < MATCH_BLOCK; place++) {
+        int at = place - t->from[residue];
+        for (int c = 0; c < 256; c++)
+            if (at < 0 || at >= length || t->bytes[at] == c)
+                m->may[place][c] |= bit;
+    }
+}
 
 int match_add(struct match *m, const char *text)
 {
@@ -26,10 +43,8 @@ int match_add(struct match *m, const char *text)
         k += t->bytes[i] == t->bytes[k];
         t->border[i] = (uint8_t)k;
     }
-    for (unsigned place = 0; place < MATCH_PLACES; place++)
-        for (unsigned c = 0; c < 256; c++)
-            if (place >= length || t->bytes[place] == c)
-                m->may[c] |= UINT64_C(1) << (place * MATCH_LANE + m->n_texts);
+    for (int residue = 0; residue < MATCH_BLOCK; residue++)
+        match_add_residue(m, t, residue);
     m->n_texts++;
     return 0;
 }
@@ -53,46 +68,37 @@ static bool match_across(const struct match_text *t, unsigned begun, const unsig
     return false;
 }
 
-/* Which of the texts in `bits` stand at data, of which n bytes are left? */
-static uint32_t match_at(const struct match *m, uint32_t bits, const unsigned char *data, size_t n)
+/* Which of the texts that the block at `at` may be of do stand there? */
+static uint32_t match_at(const struct match *m, uint64_t may, const unsigned char *data, size_t n, size_t at)
 {
     uint32_t found = 0;
 
-    for (; bits; bits &= bits - 1) {
-        unsigned i = (unsigned)__builtin_ctz(bits);
+    for (; may; may &= may - 1) {
+        unsigned bit = (unsigned)__builtin_ctzll(may), i = bit / MATCH_BLOCK;
         const struct match_text *t = &m->text[i];
-        if (t->length <= n && memcmp(t->bytes, data, t->length) == 0)
+        size_t begin = at + (size_t)(ptrdiff_t)t->from[bit % MATCH_BLOCK]; /* before the piece: more than n */
+        if (begin < n && t->length <= n - begin && memcmp(t->bytes, data + begin, t->length) == 0)
             found |= 1U << i;
     }
     return found;
 }
 
-/* The texts in `wanted` that stand wholly in the piece. Each place is looked at by itself, so that none waits for what another
- * says, and four at a time, which one branch passes over. */
-static uint32_t match_inside(const struct match *m, uint32_t wanted, const unsigned char *data, size_t n)
+/* The texts that stand wholly in the piece. No block waits for what another says. */
+static uint32_t match_inside(const struct match *m, const unsigned char *data, size_t n)
 {
     uint32_t found = 0;
+    uint64_t may;
     size_t i = 0;
 
-    for (; i + 2 * MATCH_PLACES - 1 <= n && wanted; i += MATCH_PLACES) {
-        uint64_t a = m->may[data[i]], b = m->may[data[i + 1]], c = m->may[data[i + 2]], d = m->may[data[i + 3]],
-                 e = m->may[data[i + 4]], f = m->may[data[i + 5]], g = m->may[data[i + 6]];
-        uint64_t may[MATCH_PLACES] = {MATCH_MAY(a, b, c, d), MATCH_MAY(b, c, d, e), MATCH_MAY(c, d, e, f), MATCH_MAY(d, e, f, g)};
-
-        if (__builtin_expect(((may[0] | may[1] | may[2] | may[3]) & wanted) == 0, 1))
-            continue;
-        for (size_t k = 0; k < MATCH_PLACES; k++)
-            found |= match_at(m, (uint32_t)may[k] & wanted, data + i + k, n - i - k);
-        wanted &= ~found;
+    for (; i + MATCH_BLOCK <= n; i += MATCH_BLOCK) {
+        may = m->may[0][data[i]] & m->may[1][data[i + 1]] & m->may[2][data[i + 2]] & m->may[3][data[i + 3]];
+        if (__builtin_expect(may != 0, 0))
+            found |= match_at(m, may, data, n, i);
     }
-    for (; i < n && wanted; i++) {
-        uint64_t may = m->may[data[i]];
-        if (i + MATCH_PLACES <= n)
-            may = MATCH_MAY(may, m->may[data[i + 1]], m->may[data[i + 2]], m->may[data[i + 3]]);
-        if (may & wanted)
-            found |= match_at(m, (uint32_t)may & wanted, data + i, n - i);
-    }
-    return found;
+    may = ~UINT64_C(0);
+    for (size_t place = 0; i + place < n; place++)
+        may &= m->may[place][data[i + place]];
+    return i < n ? found | match_at(m, may, data, n, i) : found;
 }
 
 /* How much of the text's begin stands at the end of the piece. */
@@ -119,7 +125,7 @@ uint32_t match_feed(const struct match *m, struct match_stream *s, const char *d
         if (match_across(&m->text[i], __atomic_load_n(&s->begun[i], __ATOMIC_RELAXED), bytes, n))
             found |= 1U << i;
     }
-    found |= match_inside(m, ((1U << m->n_texts) - 1) & ~found, bytes, n);
+    found |= match_inside(m, bytes, n);
     if (!n || (!before && data[n - 1] == '\n'))
         return found; /* nothing was begun, and nothing is: the usual line */
     open = 0;

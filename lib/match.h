@@ -11,17 +11,20 @@
 
 #define MATCH_TEXTS 16
 #define MATCH_TEXT_MAX 255 /* bytes */
+#define MATCH_BLOCK 4
 
 struct match {
     struct match_text {
         const unsigned char *bytes; /* kept by the caller */
         unsigned length;
         uint8_t border[MATCH_TEXT_MAX]; /* of each begin of it: how long a shorter begin is that it ends in */
+        int8_t from[MATCH_BLOCK];       /* by residue: how far its begin stands behind that of the block that is looked at */
     } text[MATCH_TEXTS];
     unsigned n_texts;
-    /* By byte, a bit for each text and each of its first four places where the byte may stand. A text that has no such place
-     * has the bit for every byte. */
-    uint64_t may[256];
+    /* A piece is looked at in blocks of four bytes. A text may begin at each of four residues; by which block it is looked for
+     * then is fixed, the one that holds most of its bytes. By place in the block and byte: bits of texts and residues, of which
+     * the byte may be there. */
+    uint64_t may[MATCH_BLOCK][256];
 };
 
 struct match_stream {
