@@ -1,4 +1,4 @@
-/* options: shows the one table of variables, for people and for the documents that are made from it. */
+/* options: shows the table of variables and that of kinds of events, for people and for the documents that are made from them. */
 #include <string.h>
 
 #include "command.h"
@@ -10,14 +10,15 @@ static void list_help(FILE *out);
 const struct command command_options = {
     .name = "options",
     .arguments = "[--markdown|--mdoc]",
-    .summary = "list the variables that steer the library",
+    .summary = "list the variables that steer the library, and the events",
     .run = list,
     .help = list_help,
 };
 
 static void list_help(FILE *out)
 {
-    fputs("Lists every variable with its option of `giveback run`, its values and its default.\n"
+    fputs("Lists every variable with its option of `giveback run`, its values and its default, and the\n"
+          "kinds of events that GIVEBACK_ON takes.\n"
           "  --markdown   as the table of README.md\n"
           "  --mdoc       as the list of giveback.1\n",
           out);
@@ -26,6 +27,16 @@ static void list_help(FILE *out)
 static const char *preset_text(const struct option_row *row)
 {
     return *row->preset ? row->preset : "empty";
+}
+
+/* exit:TARGET, settle[:TIME] */
+static const char *kind_text(enum event_kind kind)
+{
+    static char text[64];
+    const struct event_row *row = &event_table[kind];
+    const char *argument = row->argument;
+    (void)snprintf(text, sizeof text, *argument == '[' ? "%s[:%s" : *argument ? "%s:%s" : "%s%s", row->name, argument + (*argument == '['));
+    return text;
 }
 
 void options_print(FILE *out)
@@ -37,6 +48,9 @@ void options_print(FILE *out)
             fprintf(out, "  (--%s)", row->flag);
         fprintf(out, "  [%s]\n      %s\n", preset_text(row), row->help);
     }
+    fputs("\nEvents, [LABEL=]KIND[:ARGUMENT][->ACTION], several with ';' between them:\n", out);
+    for (enum event_kind kind = 0; kind < EVENT_KINDS; kind++)
+        fprintf(out, "  %s\n      %s\n", kind_text(kind), event_table[kind].help);
 }
 
 void options_print_flags(FILE *out)
@@ -72,6 +86,12 @@ static void markdown_print(FILE *out)
         markdown_cell(out, row->help);
         fputs(" |\n", out);
     }
+    fputs("\n| event of `GIVEBACK_ON` | comes when |\n|---|---|\n", out);
+    for (enum event_kind kind = 0; kind < EVENT_KINDS; kind++) {
+        fprintf(out, "| `%s` | ", kind_text(kind));
+        markdown_cell(out, event_table[kind].help);
+        fputs(" |\n", out);
+    }
 }
 
 /* Text of mdoc: a backslash is an escape, and a line may not begin with a control character of roff. */
@@ -97,6 +117,12 @@ static void mdoc_print(FILE *out)
         mdoc_text(out, preset_text(row));
         fputs(".\n.br\n", out);
         mdoc_text(out, row->help);
+        fputs(".\n", out);
+    }
+    fputs(".El\n.Pp\nAn event of\n.Ev GIVEBACK_ON\ncomes when:\n.Bl -tag -width Ds\n", out);
+    for (enum event_kind kind = 0; kind < EVENT_KINDS; kind++) {
+        fprintf(out, ".It Cm %s\n", kind_text(kind));
+        mdoc_text(out, event_table[kind].help);
         fputs(".\n", out);
     }
     fputs(".El\n", out);
