@@ -74,21 +74,25 @@ static void way_failing(void)
         _exit(3);
 }
 
-static void *worker(void *unused)
+/* Nothing is there, which the kernel does not mind: so the threads meet in what counts it. */
+static void *unmapper(void *nothing)
 {
-    for (int i = 0; i < 12; i++)
-        munmap(map(MIB / 4), MIB / 4);
-    return unused;
+    for (int i = 0; i < 32768; i++)
+        munmap(nothing, 4096);
+    return NULL;
 }
 
+/* 1 GiB in all. */
 static void way_threads(void)
 {
     pthread_t t[8];
     pthread_attr_t small; /* stacks that libc keeps */
+    char *nothing = (char *)map(3 * 4096) + 4096; /* between two pages that stay: no stack fits there */
+    munmap(nothing, 4096);
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 65536);
     for (int i = 0; i < 8; i++)
-        pthread_create(&t[i], &small, worker, NULL);
+        pthread_create(&t[i], &small, unmapper, nothing);
     for (int i = 0; i < 8; i++)
         pthread_join(t[i], NULL);
 }
