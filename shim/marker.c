@@ -15,20 +15,21 @@
 #include "sys.h"
 
 enum {
-    MARKER_COPIES = 4096, /* descriptors above are no copies of stdout or stderr */
+    MARKER_COPIES = 4096, /* descriptors above are not seen as copies of stdout or stderr */
     MARKER_INHERITED = 256 /* up to here they are looked at when the program starts */
 };
 
 /* All of it runs on host threads, in handlers too, with libc's locks held: memory is read and atomically written, and only
- * where a text is found, or a copy written to, anything is asked of the kernel: a host that has shut itself in may be killed
+ * where a text is found, a copy written to, or a file opened for writing, anything is asked of the kernel: a host that has shut itself in may be killed
  * for a system call that is not its own. So a child made by vfork does not learn that it is one, and notes here what it writes,
  * which stands in the same file as what its parent goes on with; it posts nothing. */
 static struct {
     struct match match;
     struct match_stream stream[2];
     uint8_t event[MATCH_TEXTS]; /* whose text it is, as post counts them */
-    /* Descriptors that were made as copies of 1 or 2, or of such a one, a bit each. They may be other files by now, as may
-     * 1 and 2: that is asked at each write, which is why it is kept of which it is worth while to ask. */
+    /* Descriptors that were made as copies of 1 or 2, or of such a one, or opened and were the same file (/dev/stdout), a bit
+     * each. They may be other files by now, as may 1 and 2: that is asked at each write, which is why it is kept of which it
+     * is worth while to ask. */
     uint8_t copies[MARKER_COPIES / 8];
 } marker;
 
@@ -44,6 +45,8 @@ static struct {
     int (*dup2)(int, int);
     int (*dup3)(int, int, int);
     int (*fcntl)(int, int, long);
+    int (*open)(const char *, int, mode_t);
+    int (*openat)(int, const char *, int, mode_t);
 } marker_real;
 
 static bool marker_is_copy(int fd)
@@ -82,6 +85,12 @@ static void marker_copied(int from, int to)
 {
     if (to >= 0 && to < MARKER_COPIES && (from == 1 || from == 2 || marker_is_copy(from)))
         __atomic_fetch_or(&marker.copies[to / 8], (uint8_t)(1U << to % 8), __ATOMIC_RELAXED);
+}
+
+static void marker_opened(int fd, int flags)
+{
+    if (fd > 2 && (flags & O_ACCMODE) != O_RDONLY && marker_same(fd))
+        marker_copied(1, fd);
 }
 
 static void marker_fire(uint32_t found)
@@ -195,7 +204,7 @@ static int marker_dup3(int fd, int to, int flags)
     return copy;
 }
 
-/* libc's takes its third argument whether it was given or not. */
+/* libc's takes its third argument whether it was given or not, and those of open and openat when it is there. */
 static int marker_fcntl(int fd, int command, long argument)
 {
     int result = marker_real.fcntl(fd, command, argument);
@@ -205,12 +214,29 @@ static int marker_fcntl(int fd, int command, long argument)
     return result;
 }
 
+static int marker_open(const char *path, int flags, mode_t mode)
+{
+    int fd = marker_real.open(path, flags, mode);
+
+    marker_opened(fd, flags);
+    return fd;
+}
+
+static int marker_openat(int folder, const char *path, int flags, mode_t mode)
+{
+    int fd = marker_real.openat(folder, path, flags, mode);
+
+    marker_opened(fd, flags);
+    return fd;
+}
+
 #define MARKER_ENTRY(name) {#name, (const void *)(uintptr_t)marker_##name, (const void **)&marker_real.name}
 static const struct entry marker_entries[] = {
     MARKER_ENTRY(write),
     {"__write_nocancel", (const void *)(uintptr_t)marker_write_nocancel, (const void **)&marker_real.write_nocancel},
     MARKER_ENTRY(writev), MARKER_ENTRY(pwritev2), MARKER_ENTRY(send), MARKER_ENTRY(sendto), MARKER_ENTRY(sendmsg),
     MARKER_ENTRY(dup), MARKER_ENTRY(dup2), MARKER_ENTRY(dup3), MARKER_ENTRY(fcntl),
+    MARKER_ENTRY(open), MARKER_ENTRY(openat), /* open64 and openat64 are the same code */
 };
 
 void marker_start(const struct event *events, size_t n)

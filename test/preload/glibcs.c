@@ -133,7 +133,7 @@ static const struct { const char *victim, *way, *event; } marked[] = {
     {"printer", "printf", "log:finished"}, {"printer", "putc", "log:finished"}, {"printer", "perror", "log:finished"},
     {"printer", "syslog", "log:finished"}, {"printer", "write", "log:finished"}, {"printer", "writev", "log:finished"},
     {"printer", "pwritev2", "log:finished"}, {"printer", "dup3", "log:finished"}, {"printer", "fcntl", "log:finished"},
-    {"printer", "cancelless", "log:finished"}, {"mapper", "mmap", "mmap:16M"}, {"mapper", "large", "munmap:16M"},
+    {"printer", "cancelless", "log:finished"}, {"printer", "reopened", "log:finished"}, {"mapper", "mmap", "mmap:16M"}, {"mapper", "large", "munmap:16M"},
     {"mapper", "small", "mmap:16M"}, {"mapper", "sbrk", "munmap:16M"}, {"mapper", "mremap", "mmap:16M"},
 };
 

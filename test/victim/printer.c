@@ -48,6 +48,8 @@ static void way_dup3(void) { put(dup3(dup(1), 77, O_CLOEXEC), line, sizeof line 
 static void way_fcntl(void) { put(fcntl(1, F_DUPFD_CLOEXEC, 100), line, sizeof line - 1); }
 static void way_fdopen(void) { FILE *f = fdopen(dup(1), "w"); if (f) { fputs(line, f); fclose(f); } }
 static void way_inherited(void) { put(9, line, sizeof line - 1); }
+static void way_reopened(void) { FILE *f = fopen("/dev/stdout", "a"); if (f) { fputs(line, f); fclose(f); } }
+static void way_openat(void) { put(openat(AT_FDCWD, "/proc/self/fd/2", O_WRONLY | O_APPEND | O_CREAT, 0600), line, sizeof line - 1); }
 static void way_send(void) { if (send(1, line, sizeof line - 1, 0) < 0) _exit(3); }
 static void way_sendto(void) { if (sendto(1, line, sizeof line - 1, MSG_NOSIGNAL, NULL, 0) < 0) _exit(3); }
 static void way_sendmsg(void) { if (sendmsg(1, &message, 0) < 0) _exit(3); }
@@ -137,7 +139,7 @@ static void way_sigpipe(void) { put(1, line, 5); }
 static const struct { const char *name; void (*say)(void); } ways[] = {
     WAY(printf), WAY(puts), WAY(putc), WAY(unbuffered), WAY(bytes), WAY(fwrite), WAY(two), WAY(stderr), WAY(perror), WAY(wide), WAY(warn),
     WAY(syslog), WAY(dprintf), WAY(cancelless), WAY(write), WAY(writev), WAY(pwritev2), WAY(dup), WAY(dup2), WAY(dup3), WAY(fcntl), WAY(fdopen),
-    WAY(inherited), WAY(send), WAY(sendto), WAY(sendmsg), WAY(long), WAY(handler), WAY(fork), WAY(vfork), WAY(streams),
+    WAY(inherited), WAY(reopened), WAY(openat), WAY(send), WAY(sendto), WAY(sendmsg), WAY(long), WAY(handler), WAY(fork), WAY(vfork), WAY(streams),
     WAY(lines), WAY(file), WAY(reused), WAY(moved), WAY(cancel), WAY(full), WAY(epipe), WAY(sigpipe),
 };
 
