@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "elfsym.h"
+#include "hook_call.h"
 #include "notice.h"
 #include "object.h"
 #include "patch.h"
@@ -52,19 +54,24 @@ static bool entry_object(struct object *o, bool threads)
     return false;
 }
 
-static const char *entry_patch(int mem, const struct object *o, const struct entry *e, const void **original)
+static const char *entry_patch(int mem, const struct object *o, const struct entry *e, bool threads)
 {
     const ElfW(Sym) *s = elfsym_find(&o->symbols, e->name);
-    struct patch_place p;
+    struct hook h = {.instead = e->instead};
+    uintptr_t low, high;
+    const char *why;
 
-    if (!s)
+    /* What libpthread has under one of these names does what libc's does, or calls it: that is what is called. */
+    if (!s || (threads && !*e->original))
         return NULL;
-    p.at = o->bias + s->st_value;
-    p.size = s->st_size;
-    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !object_is_code(o, p.at, p.size))
+    h.at = o->bias + s->st_value;
+    if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !object_is_code(o, h.at, s->st_size))
         return "it does not lie in libc's code";
-    object_extent(o, &p.low, &p.high);
-    return patch_replace(mem, &p, e->instead, original);
+    object_extent(o, &low, &high);
+    why = patch_function(mem, &h, s->st_size, low, high);
+    if (!why && !threads)
+        *e->original = h.original;
+    return why;
 }
 
 /* As the folder of its threads says by its number of links; a folder that cannot be read counts as that of one. */
@@ -77,8 +84,8 @@ static bool entry_is_alone(void)
 
 void entry_replace(const struct entry *entries, size_t n, const char *events)
 {
+    uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
     const char *why = NULL;
-    const void *unused; /* what libpthread has under these names does what libc's does, or calls it */
     struct object o;
     int mem;
 
@@ -86,15 +93,16 @@ void entry_replace(const struct entry *entries, size_t n, const char *events)
         entry_say(events, NULL, "another library has started a thread already, which may be running the code that was to be replaced");
         return;
     }
+    /* A handler that another library's constructor has installed may write, and meet what is not yet whole. */
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
     mem = patch_open();
     for (unsigned threads = 0; threads < 2 && entry_object(&o, threads); threads++)
         for (size_t i = 0; i < n && !(why && mem < 0); i++) { /* without a descriptor it is the same for each */
-            if (threads && !*entries[i].original)
-                continue;
-            why = entry_patch(mem, &o, &entries[i], threads ? &unused : entries[i].original);
+            why = entry_patch(mem, &o, &entries[i], threads);
             if (why)
                 entry_say(events, mem < 0 ? NULL : entries[i].name, why);
         }
     if (mem >= 0)
         sys1(SYS_close, mem);
+    sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
 }

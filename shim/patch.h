@@ -19,14 +19,6 @@ int patch_open(void);
  * h->original and h->slot (kept when it is set already and near enough). NULL, or why not, as the end of a sentence. */
 const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, uintptr_t high);
 
-/* Likewise: `instead` runs in place of that function, always; *original is then its moved begin, set before it can. */
-struct patch_place {
-    uintptr_t at;
-    size_t size;
-    uintptr_t low, high;
-};
-const char *patch_replace(int fd, const struct patch_place *p, const void *instead, const void **original);
-
 /* Have `loaded` called instead of the empty function at `at`, by which ld.so tells a debugger that a list has changed.
  * false: it does not look as it does in any known ld.so, or cannot be written. */
 bool patch_empty(int fd, uintptr_t at, void (*loaded)(void));

@@ -22,15 +22,6 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
     return "native functions are hooked on x86-64 only";
 }
 
-const char *patch_replace(int fd, const struct patch_place *p, const void *instead, const void **original)
-{
-    (void)fd;
-    (void)p;
-    (void)instead;
-    (void)original;
-    return "native functions are hooked on x86-64 only";
-}
-
 bool patch_empty(int fd, uintptr_t at, void (*loaded)(void))
 {
     (void)fd;

@@ -111,53 +111,32 @@ static bool patch_jump(int fd, uintptr_t at, uintptr_t to)
     return patch_write(fd, at, jump, sizeof jump);
 }
 
-/* The function goes to the slot, and from there to `stub`, with `hook` on the stack if there is one. */
-static const char *patch_install(int fd, const struct patch_place *p, uintptr_t slot, const void *hook, const void *stub, const void **original)
+const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, uintptr_t high)
 {
-    const unsigned char *code = (const unsigned char *)p->at;
-    size_t skip = insn_is_endbr64(code, p->size) ? INSN_ENDBR64 : 0;
-    struct insn_move m = {.code = code + skip, .size = p->size - skip, .from = p->at + skip};
+    const unsigned char *code = (const unsigned char *)h->at;
+    size_t skip = insn_is_endbr64(code, size) ? INSN_ENDBR64 : 0;
+    struct insn_move m = {.code = code + skip, .size = size - skip, .from = h->at + skip};
     struct patch_slot s;
     const char *why;
 
-    m.to = slot + offsetof(struct patch_slot, moved);
-    why = insn_move(&m);
-    if (!why)
-        why = insn_check_body(code, p->size, p->at, m.from, m.from + m.taken);
-    if (why)
-        return why;
-    *original = (const void *)m.to;
-    patch_fill(&s, hook, stub);
-    memcpy(s.moved, m.made, m.n_made);
-    if (!patch_write(fd, slot, &s, sizeof s) || !patch_jump(fd, m.from, slot))
-        return "its code cannot be written";
-    return NULL;
-}
-
-static const char patch_closed[] = "its code cannot be written: /proc/self/mem does not open";
-static const char patch_no_room[] = "there is no room for a trampoline within 2 GiB of it";
-
-const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, uintptr_t high)
-{
-    struct patch_place p = {h->at, size, low, high};
-
     if (fd < 0)
-        return patch_closed;
+        return "its code cannot be written: /proc/self/mem does not open";
     if (!h->slot || !patch_is_near((uintptr_t)h->slot & ~(uintptr_t)(PATCH_REGION - 1), low, high))
         h->slot = (unsigned char *)patch_slot(low, high);
     if (!h->slot)
-        return patch_no_room;
-    return patch_install(fd, &p, (uintptr_t)h->slot, h, (const void *)(uintptr_t)hook_stub, &h->original);
-}
-
-const char *patch_replace(int fd, const struct patch_place *p, const void *instead, const void **original)
-{
-    uintptr_t slot;
-
-    if (fd < 0)
-        return patch_closed;
-    slot = patch_slot(p->low, p->high);
-    return slot ? patch_install(fd, p, slot, NULL, instead, original) : patch_no_room;
+        return "there is no room for a trampoline within 2 GiB of it";
+    m.to = (uintptr_t)h->slot + offsetof(struct patch_slot, moved);
+    why = insn_move(&m);
+    if (!why)
+        why = insn_check_body(code, size, h->at, m.from, m.from + m.taken);
+    if (why)
+        return why;
+    h->original = (const void *)m.to;
+    patch_fill(&s, h->instead ? NULL : h, h->instead ? h->instead : (const void *)(uintptr_t)hook_stub);
+    memcpy(s.moved, m.made, m.n_made);
+    if (!patch_write(fd, (uintptr_t)h->slot, &s, sizeof s) || !patch_jump(fd, m.from, (uintptr_t)h->slot))
+        return "its code cannot be written";
+    return NULL;
 }
 
 /* ret, and nothing but padding up to where the next function may begin. */
