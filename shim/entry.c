@@ -16,7 +16,8 @@
 #include "sys.h"
 #include "text.h"
 
-static void entry_say(const char *events, const char *name, const char *why)
+/* `name`: the first of `n` that cannot be replaced; NULL: nothing was tried. */
+static void entry_say(const char *events, const char *name, size_t n, const char *why)
 {
     char line[300];
     struct text t;
@@ -28,8 +29,12 @@ static void entry_say(const char *events, const char *name, const char *why)
     if (name) {
         text_str(&t, " by ");
         text_str(&t, name);
-        text_char(&t, '(');
-        text_char(&t, ')');
+        text_str(&t, "()");
+    }
+    if (n > 1) {
+        text_str(&t, " and ");
+        text_u64(&t, n - 1);
+        text_str(&t, " more");
     }
     text_str(&t, ": ");
     text_str(&t, why);
@@ -42,7 +47,8 @@ static bool entry_object(struct object *o, bool threads)
     for (const struct link_map *map = real_objects(); map; map = map->l_next) {
         const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)map->l_addr;
 
-        if (!map->l_prev || !file || elfsym_read(&o->symbols, map->l_addr, map->l_ld) != 0 || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
+        if (!map->l_prev || !file || elfsym_read(&o->symbols, map->l_addr, map->l_ld) != 0 ||
+            memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 ||
             (threads ? !o->symbols.soname || strcmp(o->symbols.soname, "libpthread.so.0") != 0
                      : !elfsym_find(&o->symbols, "gnu_get_libc_version")))
             continue;
@@ -85,24 +91,29 @@ static bool entry_is_alone(void)
 void entry_replace(const struct entry *entries, size_t n, const char *events)
 {
     uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
-    const char *why = NULL;
+    const char *name = NULL, *why = NULL;
+    size_t refused = 0;
     struct object o;
     int mem;
 
     if (!entry_is_alone()) {
-        entry_say(events, NULL, "another library has started a thread already, which may be running the code that was to be replaced");
+        entry_say(events, NULL, 0, "another library has started a thread already, which may be running the code that was to be replaced");
         return;
     }
     /* A handler that another library's constructor has installed may write, and meet what is not yet whole. */
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
     mem = patch_open();
     for (unsigned threads = 0; threads < 2 && entry_object(&o, threads); threads++)
-        for (size_t i = 0; i < n && !(why && mem < 0); i++) { /* without a descriptor it is the same for each */
-            why = entry_patch(mem, &o, &entries[i], threads);
-            if (why)
-                entry_say(events, mem < 0 ? NULL : entries[i].name, why);
+        for (size_t i = 0; i < n; i++) {
+            const char *not = entry_patch(mem, &o, &entries[i], threads);
+            if (not && !refused++) {
+                name = entries[i].name;
+                why = not;
+            }
         }
     if (mem >= 0)
         sys1(SYS_close, mem);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
+    if (refused)
+        entry_say(events, name, refused, why);
 }

@@ -13,7 +13,8 @@ struct entry {
 
 /* Once for each table, from the constructor, before the host has a second thread: a thread that is just running the first bytes
  * of one of these would meet half a jump. A glibc that keeps threads in a library of their own has two of some; both lead to
- * `instead`, which calls libc's. What libc does not have is passed over; what cannot be replaced is said in one line, which begins with `events`. */
+ * `instead`, which calls libc's. What libc does not have is passed over; that some cannot be replaced is said in one line, which
+ * begins with `events`. */
 void entry_replace(const struct entry *entries, size_t n, const char *events);
 
 #endif

@@ -20,9 +20,9 @@ enum {
 };
 
 /* All of it runs on host threads, in handlers too, with libc's locks held: memory is read and atomically written, and only
- * where a text is found, a copy written to, or a file opened for writing, anything is asked of the kernel: a host that has shut itself in may be killed
- * for a system call that is not its own. So a child made by vfork does not learn that it is one, and notes here what it writes,
- * which stands in the same file as what its parent goes on with; it posts nothing. */
+ * where a text is found, a copy written to, or a file opened for writing, anything is asked of the kernel: a host that has shut
+ * itself in may be killed for a system call that is not its own. So a child made by vfork does not learn that it is one, and the
+ * begin of a text that it writes without the end of its line counts as its parent's; it posts nothing. */
 static struct {
     struct match match;
     struct match_stream stream[2];
