@@ -22,6 +22,7 @@
 #include "real.h"
 #include "record_write.h"
 #include "release.h"
+#include "resume.h"
 #include "signal.h"
 #include "sink.h"
 #include "sys.h"
@@ -118,6 +119,7 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
         options_read(&state_settings, environment, notice_complain, NULL);
     post_start();
     code_start();
+    resume_start();
     state_seccomp = sys1(SYS_prctl, PR_GET_SECCOMP);
     state_privileges = sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
     record_write_start(&state_settings);
