@@ -10,6 +10,7 @@
 #include "glob.h"
 #include "hook_call.h"
 #include "hook_find.h"
+#include "hookable.h"
 #include "notice.h"
 #include "object.h"
 #include "patch.h"
@@ -46,25 +47,6 @@ static struct {
     long pid;
 } hooks;
 
-/* Never hooked, by the names as symbol tables have them, and why. */
-static const struct {
-    const char *names, *why;
-} hook_forbidden[] = {
-    {"malloc,calloc,realloc,free,cfree,memalign,aligned_alloc,posix_memalign,valloc,pvalloc,reallocarray,malloc_usable_size,"
-     "__libc_malloc,__libc_calloc,__libc_realloc,__libc_free,__libc_memalign,__libc_valloc,__libc_pvalloc,_int_malloc,_int_free,"
-     "_int_realloc,tc_*,je_*,_rjem_*,mi_*,scalable_*,__TBB_malloc*,_Znw*,_Zna*,_Zdl*,_Zda*",
-     "it is an allocator's entry point, where no release can be made"},
-    {"mmap,mmap64,munmap,mremap,madvise,mprotect,brk,sbrk,__brk,__sbrk,__mmap,__munmap,__madvise,__mprotect,pthread_mutex_*,"
-     "__pthread_mutex_*,pthread_spin_*,sched_yield,__sched_yield,dl_iterate_phdr,pthread_getspecific,pthread_setspecific",
-     "allocators call it while they hold their locks"},
-    {"setjmp,_setjmp,__setjmp,sigsetjmp,__sigsetjmp,vfork,__vfork,getcontext,swapcontext,setcontext,clone,__clone,clone3",
-     "it may return twice, or not at all"},
-    {"dlopen,dlmopen,dlsym,dlvsym,_Unwind_*", "what it does depends on where it is called from"},
-    {"mcount,_mcount,__fentry__,__tls_get_addr,___tls_get_addr,__morestack,__x86_*_thunk_*,_dl_runtime_*,_dl_tlsdesc_*,_start,"
-     "_init,_fini,__cyg_profile_*", "it is not called as other functions are"},
-    {"*.isra.*,*.constprop.*,*.part.*,*.cold,*.cold.*", "it is a part or a clone that the compiler made, which is not called as the function is"},
-};
-
 /* GIVEBACK_ON: exit:lib*:f: f of libfoo.so is not hooked: it is too short */
 static void hook_say(size_t event, const char *name, const char *object, const char *why)
 {
@@ -91,44 +73,26 @@ static void hook_refuse(size_t event, const char *name, const char *why)
         hook_say(event, name, hooks.object.name, why);
 }
 
-static const char *hook_why_forbidden(const char *name)
+/* As hookable.h wants to see the object that is being looked at. */
+static struct hookable_object hook_hookable(void)
 {
-    for (size_t i = 0; i < sizeof hook_forbidden / sizeof *hook_forbidden; i++)
-        if (glob_match_list(hook_forbidden[i].names, name))
-            return hook_forbidden[i].why;
-    return NULL;
-}
-
-/* Reasons that lie in the object as a whole. */
-static const char *hook_why_not_object(const struct object *o)
-{
+    const struct object *o = &hooks.object;
     const struct link_map *own = real_own();
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    struct hookable_object h = {
+        .own = own && o->bias == own->l_addr,
+        .vdso = vdso && o->bias == vdso,
+        .linker = o->has_symbols && elfsym_find(&o->symbols, HOOKABLE_LINKER),
+        .segments = o->segments,
+        .n_segments = o->n_segments,
+    };
 
-    if (own && o->bias == own->l_addr)
-        return "it is this library's own";
-    if (vdso && o->bias == vdso)
-        return "it is the kernel's";
-    if (o->has_symbols && elfsym_find(&o->symbols, "_dl_debug_state"))
-        return "it is ld.so's own, which no release may interrupt";
     for (size_t k = 0; k < o->n_segments; k++)
-        if (o->segments[k].p_type == PT_DYNAMIC)
-            for (const ElfW(Dyn) *d = (const ElfW(Dyn) *)(o->bias + o->segments[k].p_vaddr); d->d_tag != DT_NULL; d++)
-                if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && d->d_un.d_val & DF_TEXTREL))
-                    return "its object has text relocations";
-    return NULL;
-}
-
-/* The part of the object that is code and holds the address; false: none. */
-static bool hook_is_code(const struct object *o, uintptr_t at, size_t size)
-{
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        uintptr_t from = at - o->bias - p->p_vaddr;
-        if (p->p_type == PT_LOAD && p->p_flags & PF_X && from < p->p_filesz && size <= p->p_filesz - from)
-            return true;
-    }
-    return false;
+        if (o->segments[k].p_type == PT_DYNAMIC) {
+            h.dynamic = (const ElfW(Dyn) *)(o->bias + o->segments[k].p_vaddr);
+            h.n_dynamic = o->segments[k].p_memsz / sizeof *h.dynamic;
+        }
+    return h;
 }
 
 static void hook_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
@@ -192,21 +156,20 @@ static const char *hook_resolve(struct hook_found *f)
 
 static const char *hook_install(size_t event, struct hook_found *f)
 {
+    struct hookable_object object = hook_hookable();
     uintptr_t low, high;
     const char *why;
     struct hook *h;
 
-    if (f->type == STT_OBJECT)
-        return "it is data";
-    why = hook_why_not_object(&hooks.object);
+    why = hookable_type(f->type);
+    if (!why)
+        why = hookable_object(&object);
     if (!why && f->type == STT_GNU_IFUNC)
         why = hook_resolve(f);
+    if (!why)
+        why = hookable_place(&object, f->at - hooks.object.bias, f->size);
     if (why)
         return why;
-    if (!f->size)
-        return "how long it is stands in no table";
-    if (!hook_is_code(&hooks.object, f->at, f->size))
-        return "it does not lie in its object's code";
     h = hook_of(f->at);
     if (!h)
         return "there are too many hooked functions";
@@ -231,7 +194,7 @@ static void hook_match(void *context, const struct hook_found *f)
 {
     size_t event = *(size_t *)context;
     bool named = !hook_is_pattern(hooks.event[event].target.symbol);
-    const char *why = hook_why_forbidden(f->name);
+    const char *why = hookable_name(f->name);
     struct hook_found found = *f;
 
     if (!named && (f->type == STT_OBJECT || why))
@@ -244,19 +207,21 @@ static void hook_match(void *context, const struct hook_found *f)
 
 static void hook_object(void)
 {
+    struct hookable_object object = hook_hookable();
+
     for (size_t event = 0; event < hooks.n_events; event++) {
         struct hook_event *e = &hooks.event[event];
 
         if (!e->native || (e->target.object[0] && !glob_match(e->target.object, hooks.object.name)))
             continue;
         /* Without a name of an object everything is looked at, but not what is never hooked in any case. */
-        if (!e->target.object[0] && hook_why_not_object(&hooks.object))
+        if (!e->target.object[0] && hookable_object(&object))
             continue;
         e->object_seen = true;
         /* Functions of libc are called under its own locks and in handlers: all of them at once were seen to hang a
          * process. One that the user has thought of is another thing. */
         if (hook_is_pattern(e->target.symbol) && hooks.object.has_symbols &&
-            elfsym_find(&hooks.object.symbols, "gnu_get_libc_version")) {
+            elfsym_find(&hooks.object.symbols, HOOKABLE_LIBC)) {
             if (e->target.object[0])
                 hook_refuse(event, e->target.symbol, "a pattern is not taken for libc: name its functions one by one");
             continue;

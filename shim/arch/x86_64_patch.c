@@ -114,8 +114,7 @@ static bool patch_jump(int fd, uintptr_t at, uintptr_t to)
 const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, uintptr_t high)
 {
     const unsigned char *code = (const unsigned char *)h->at;
-    size_t skip = insn_is_endbr64(code, size) ? INSN_ENDBR64 : 0;
-    struct insn_move m = {.code = code + skip, .size = size - skip, .from = h->at + skip};
+    struct insn_move m;
     struct patch_slot s;
     const char *why;
 
@@ -125,10 +124,7 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
         h->slot = (unsigned char *)patch_slot(low, high);
     if (!h->slot)
         return "there is no room for a trampoline within 2 GiB of it";
-    m.to = (uintptr_t)h->slot + offsetof(struct patch_slot, moved);
-    why = insn_move(&m);
-    if (!why)
-        why = insn_check_body(code, size, h->at, m.from, m.from + m.taken);
+    why = insn_detour(&m, code, size, h->at, (uintptr_t)h->slot + offsetof(struct patch_slot, moved));
     if (why)
         return why;
     h->original = (const void *)m.to;

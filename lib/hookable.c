@@ -1,0 +1,62 @@
+#include "hookable.h"
+
+#include "glob.h"
+
+/* Never hooked, by the names as symbol tables have them, and why. */
+static const struct {
+    const char *names, *why;
+} hookable_not[] = {
+    {"malloc,calloc,realloc,free,cfree,memalign,aligned_alloc,posix_memalign,valloc,pvalloc,reallocarray,malloc_usable_size,"
+     "__libc_malloc,__libc_calloc,__libc_realloc,__libc_free,__libc_memalign,__libc_valloc,__libc_pvalloc,_int_malloc,_int_free,"
+     "_int_realloc,tc_*,je_*,_rjem_*,mi_*,scalable_*,__TBB_malloc*,_Znw*,_Zna*,_Zdl*,_Zda*",
+     "it is an allocator's entry point, where no release can be made"},
+    {"mmap,mmap64,munmap,mremap,madvise,mprotect,brk,sbrk,__brk,__sbrk,__mmap,__munmap,__madvise,__mprotect,pthread_mutex_*,"
+     "__pthread_mutex_*,pthread_spin_*,sched_yield,__sched_yield,dl_iterate_phdr,pthread_getspecific,pthread_setspecific",
+     "allocators call it while they hold their locks"},
+    {"setjmp,_setjmp,__setjmp,sigsetjmp,__sigsetjmp,vfork,__vfork,getcontext,swapcontext,setcontext,clone,__clone,clone3",
+     "it may return twice, or not at all"},
+    {"dlopen,dlmopen,dlsym,dlvsym,_Unwind_*", "what it does depends on where it is called from"},
+    {"mcount,_mcount,__fentry__,__tls_get_addr,___tls_get_addr,__morestack,__x86_*_thunk_*,_dl_runtime_*,_dl_tlsdesc_*,_start,"
+     "_init,_fini,__cyg_profile_*", "it is not called as other functions are"},
+    {"*.isra.*,*.constprop.*,*.part.*,*.cold,*.cold.*", "it is a part or a clone that the compiler made, which is not called as the function is"},
+};
+
+const char *hookable_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof hookable_not / sizeof *hookable_not; i++)
+        if (glob_match_list(hookable_not[i].names, name))
+            return hookable_not[i].why;
+    return NULL;
+}
+
+const char *hookable_object(const struct hookable_object *o)
+{
+    if (o->own)
+        return "it is this library's own";
+    if (o->vdso)
+        return "it is the kernel's";
+    if (o->linker)
+        return "it is ld.so's own, which no release may interrupt";
+    for (size_t i = 0; i < o->n_dynamic && o->dynamic[i].d_tag != DT_NULL; i++)
+        if (o->dynamic[i].d_tag == DT_TEXTREL || (o->dynamic[i].d_tag == DT_FLAGS && o->dynamic[i].d_un.d_val & DF_TEXTREL))
+            return "its object has text relocations";
+    return NULL;
+}
+
+const char *hookable_type(unsigned type)
+{
+    return type == STT_FUNC || type == STT_GNU_IFUNC ? NULL : "it is data";
+}
+
+const char *hookable_place(const struct hookable_object *o, uint64_t value, uint64_t size)
+{
+    if (!size)
+        return "how long it is stands in no table";
+    for (size_t k = 0; k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        uint64_t from = value - p->p_vaddr;
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X && from < p->p_filesz && size <= p->p_filesz - from)
+            return NULL;
+    }
+    return "it does not lie in its object's code";
+}

@@ -1,0 +1,38 @@
+/* hookable: may a function be hooked, judged by its name, by its entry in a symbol table and by the object it stands in? The
+ * library asks before it patches and `giveback symbols` before it promises anything, so that the two cannot disagree. (What the
+ * code itself says: insn_detour.)
+ *
+ * Pure. Every answer is NULL for yes, or why not, as the end of a sentence. */
+#ifndef GIVEBACK_HOOKABLE_H
+#define GIVEBACK_HOOKABLE_H
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* By its name as symbol tables have it. */
+const char *hookable_name(const char *name);
+
+struct hookable_object {
+    bool own;    /* it is this library, */
+    bool vdso;   /* what the kernel maps into every process, */
+    bool linker; /* ld.so: it defines HOOKABLE_LINKER */
+    const ElfW(Phdr) *segments;
+    size_t n_segments;
+    const ElfW(Dyn) *dynamic; /* NULL: none */
+    size_t n_dynamic;
+};
+#define HOOKABLE_LINKER "_dl_debug_state"
+/* Reasons that lie in the object as a whole. */
+const char *hookable_object(const struct hookable_object *o);
+/* By the kind of its symbol: STT_FUNC or STT_GNU_IFUNC. */
+const char *hookable_type(unsigned type);
+/* By where it is in the object (an address as the file has it), and how long. */
+const char *hookable_place(const struct hookable_object *o, uint64_t value, uint64_t size);
+
+/* A pattern with wildcards, and the only object for which none is taken: it defines HOOKABLE_LIBC. */
+#define HOOKABLE_LIBC "gnu_get_libc_version"
+
+#endif
