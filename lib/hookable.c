@@ -1,6 +1,9 @@
 #include "hookable.h"
 
+#include <string.h>
+
 #include "glob.h"
+#include "parse.h"
 
 /* Never hooked, by the names as symbol tables have them, and why. */
 static const struct {
@@ -8,7 +11,8 @@ static const struct {
 } hookable_not[] = {
     {"malloc,calloc,realloc,free,cfree,memalign,aligned_alloc,posix_memalign,valloc,pvalloc,reallocarray,malloc_usable_size,"
      "__libc_malloc,__libc_calloc,__libc_realloc,__libc_free,__libc_memalign,__libc_valloc,__libc_pvalloc,_int_malloc,_int_free,"
-     "_int_realloc,tc_*,je_*,_rjem_*,mi_*,scalable_*,__TBB_malloc*,_Znw*,_Zna*,_Zdl*,_Zda*",
+     "_int_realloc,_int_memalign,_mid_memalign,sysmalloc,sysmalloc_*,systrim,malloc_consolidate,ptmalloc_*,arena_get2,arena_get_retry,"
+     "tc_*,je_*,_rjem_*,mi_*,scalable_*,__TBB_malloc*,_Znw*,_Zna*,_Zdl*,_Zda*",
      "it is an allocator's entry point, where no release can be made"},
     {"mmap,mmap64,munmap,mremap,madvise,mprotect,brk,sbrk,__brk,__sbrk,__mmap,__munmap,__madvise,__mprotect,pthread_mutex_*,"
      "__pthread_mutex_*,pthread_spin_*,sched_yield,__sched_yield,dl_iterate_phdr,pthread_getspecific,pthread_setspecific",
@@ -27,6 +31,22 @@ const char *hookable_name(const char *name)
         if (glob_match_list(hookable_not[i].names, name))
             return hookable_not[i].why;
     return NULL;
+}
+
+bool hookable_refused(size_t i, char *name, const char **why)
+{
+    for (size_t list = 0; list < sizeof hookable_not / sizeof *hookable_not; list++) {
+        const char *names = hookable_not[list].names, *item;
+        size_t n;
+        while (parse_item(&names, &item, &n))
+            if (!memchr(item, '*', n) && n < HOOKABLE_NAME_MAX && i-- == 0) {
+                memcpy(name, item, n);
+                name[n] = '\0';
+                *why = hookable_not[list].why;
+                return true;
+            }
+    }
+    return false;
 }
 
 const char *hookable_object(const struct hookable_object *o)

@@ -14,6 +14,10 @@
 
 /* By its name as symbol tables have it. */
 const char *hookable_name(const char *name);
+/* A function that is refused by its name is not hooked by another name that it has either: the i-th name without wildcards of
+ * those, into a buffer of HOOKABLE_NAME_MAX bytes, and why; false: there are no more. */
+#define HOOKABLE_NAME_MAX 32
+bool hookable_refused(size_t i, char *name, const char **why);
 
 struct hookable_object {
     bool own;    /* it is this library, */

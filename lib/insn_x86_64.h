@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum { INSN_MAX = 15, INSN_ENDBR64 = 4, INSN_JUMP = 5 /* jmp rel32 */, INSN_MOVED_MAX = 64 /* bytes of a moved begin */ };
+#define INSN_REACH INT64_C(0x7fff0000) /* from where a moved begin stands to either end of its object, to any part of which it may refer */
 
 enum insn_kind {
     INSN_PLAIN,

@@ -22,6 +22,7 @@
 enum {
     HOOK_MAX = 8192,
     HOOK_SEEN = 2048, /* further objects are not searched; a large PyTorch process has about 300 */
+    HOOK_REFUSED = 128,
     HOOK_SAID = 8     /* refusals of one event that are named; the others are counted */
 };
 
@@ -42,6 +43,9 @@ static struct {
     struct { uint64_t identity; bool there; } seen[HOOK_SEEN];
     size_t n_seen;
     struct object object; /* the one that is being looked at */
+    struct { uintptr_t at; const char *why; } refused[HOOK_REFUSED]; /* its functions that no name may hook */
+    size_t n_refused;
+    bool refused_known;
     int mem;
     bool started; /* objects that come now are not relocated yet */
     long pid;
@@ -93,6 +97,34 @@ static struct hookable_object hook_hookable(void)
             h.n_dynamic = o->segments[k].p_memsz / sizeof *h.dynamic;
         }
     return h;
+}
+
+/* The object is not relocated perhaps, and an IFUNC is then another thing than what it chooses: only plain functions. */
+static void hook_know_refused(void)
+{
+    char name[HOOKABLE_NAME_MAX];
+    const char *why;
+
+    hooks.n_refused = 0;
+    hooks.refused_known = true;
+    for (size_t i = 0; hooks.object.has_symbols && hooks.n_refused < HOOK_REFUSED && hookable_refused(i, name, &why); i++) {
+        const ElfW(Sym) *y = elfsym_find(&hooks.object.symbols, name);
+        if (y && ELF64_ST_TYPE(y->st_info) == STT_FUNC) {
+            hooks.refused[hooks.n_refused].at = hooks.object.bias + y->st_value;
+            hooks.refused[hooks.n_refused++].why = why;
+        }
+    }
+}
+
+/* Has it a name by which it is refused? */
+static const char *hook_why_not_alias(uintptr_t at)
+{
+    if (!hooks.refused_known)
+        hook_know_refused();
+    for (size_t i = 0; i < hooks.n_refused; i++)
+        if (hooks.refused[i].at == at)
+            return hooks.refused[i].why;
+    return NULL;
 }
 
 static void hook_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
@@ -197,6 +229,8 @@ static void hook_match(void *context, const struct hook_found *f)
     const char *why = hookable_name(f->name);
     struct hook_found found = *f;
 
+    if (!why)
+        why = hook_why_not_alias(f->at);
     if (!named && (f->type == STT_OBJECT || why))
         return; /* a pattern means what it can mean */
     if (!why)
@@ -236,6 +270,7 @@ static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
 
     (void)size;
     object_fill(&hooks.object, i, (*position)++);
+    hooks.refused_known = false;
     for (size_t k = 0; k < hooks.n_seen; k++)
         if (hooks.seen[k].identity == hooks.object.identity) {
             hooks.seen[k].there = true;

@@ -15,7 +15,6 @@ enum {
     PATCH_REGIONS = 256,
     PATCH_STEP = 1 << 20 /* between two places that are tried */
 };
-#define PATCH_REACH INT64_C(0x7fff0000) /* from either end of the object: its begin may refer to any part of it */
 
 extern uint32_t hook_has_xsave __attribute__((visibility("hidden")));
 uint32_t hook_has_xsave; /* arch/x86_64_hook.S */
@@ -44,7 +43,7 @@ static bool patch_is_near(uintptr_t place, uintptr_t low, uintptr_t high)
 {
     int64_t down = (int64_t)(place - high), up = (int64_t)(place + PATCH_REGION - low);
 
-    return down > -PATCH_REACH && up < PATCH_REACH;
+    return down > -INSN_REACH && up < INSN_REACH;
 }
 
 /* A place within reach that is free. Below the object first: above a program its heap begins, which is to grow on. */
