@@ -2,9 +2,10 @@
 #ifndef GIVEBACK_DEMANGLE_H
 #define GIVEBACK_DEMANGLE_H
 
-#include <stdbool.h>
-
-/* With parameters where the name has them, or without. NULL: it is no such name. To be freed. */
-char *demangle(const char *name, bool parameters);
+/* std::istream::get(char&), as nm and gdb show it; std::istream::get; std::basic_istream<char, std::char_traits<char> >::get(char&),
+ * as c++filt does. */
+enum demangle_form { NAME_USUAL, NAME_BARE, NAME_VERBOSE };
+/* NULL: it is no such name. To be freed. */
+char *demangle(const char *name, enum demangle_form form);
 
 #endif

@@ -15,6 +15,8 @@
 
 #define DEBUG_FOLDER "/usr/lib/debug/.build-id"
 
+enum { ROOM = 2 << 20 /* of trampolines, below an object */ };
+
 #if defined __x86_64__
 #define MACHINE EM_X86_64
 #define MACHINE_NAME "x86-64"
@@ -266,22 +268,15 @@ void elfobject_close(struct elfobject *o)
         (void)close(o->fd);
 }
 
-/* As the library would move the function's begin into a trampoline just below the object. */
+/* How far a trampoline may be from either end, which on x86-64 alone there are. */
 static const char *object_judge_code(const struct elfobject *o, const Elf64_Sym *y)
 {
-#if defined __x86_64__
-    const uint64_t base = UINT64_C(1) << 46, room = 2 << 20;
-    const unsigned char *code = object_bytes(o, y->st_value, y->st_size);
-    struct insn_move m;
+    const Elf64_Phdr *segment = hookable_segment(&o->hookable, y->st_value, y->st_size);
+    const void *bytes = object_bytes(o, segment->p_vaddr, segment->p_filesz);
 
-    if (o->high - o->low > INSN_REACH - room)
+    if (o->high - o->low > INSN_REACH - ROOM)
         return "there is no room for a trampoline within 2 GiB of it";
-    return code ? insn_detour(&m, code, y->st_size, base + y->st_value, base + o->low - room) : "its file is cut off";
-#else
-    (void)o;
-    (void)y;
-    return "native functions are hooked on x86-64 only";
-#endif
+    return bytes ? hookable_code(segment, bytes, y->st_value, y->st_size) : "its file is cut off";
 }
 
 enum verdict elfobject_verdict(const struct elfobject *o, const char *name, const Elf64_Sym *y, const char **why)

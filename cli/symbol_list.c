@@ -51,10 +51,14 @@ static void add_symbol(void *context, const char *name, const Elf64_Sym *y)
 {
     struct adding *a = context;
     bool function = y->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(y->st_info) != STT_OBJECT, exactly;
-    char *demangled = a->list->n_patterns || function ? demangle(name, true) : NULL;
-    char *bare = demangled && a->list->n_patterns ? demangle(name, false) : NULL;
+    char *demangled = a->list->n_patterns || function ? demangle(name, NAME_USUAL) : NULL;
+    char *bare = demangled && a->list->n_patterns ? demangle(name, NAME_BARE) : NULL;
+    bool match = symbols_match(a->list, name, demangled, bare, &exactly);
+    char *verbose = demangled && !match ? demangle(name, NAME_VERBOSE) : NULL;
 
-    if (symbols_match(a->list, name, demangled, bare, &exactly) && (function || exactly)) {
+    if (verbose)
+        match = symbols_match(a->list, name, verbose, NULL, &exactly);
+    if (match && (function || exactly)) {
         struct symbol s = {.object = a->name, .path = a->path, .name = strdup(name), .demangled = demangled,
                            .value = y->st_value, .size = y->st_size, .type = ELF64_ST_TYPE(y->st_info)};
         s.verdict = elfobject_verdict(a->object, name, y, &s.why);
@@ -66,6 +70,7 @@ static void add_symbol(void *context, const char *name, const Elf64_Sym *y)
         free(demangled);
     }
     free(bare);
+    free(verbose);
 }
 
 static int by_name_and_value(const void *left, const void *right)

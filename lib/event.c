@@ -248,6 +248,8 @@ bool event_next(const char **value, struct event_piece *item, enum event_kind *k
     front = event_cut(&part, ":", &found);
     for (*kind = 0; *kind < EVENT_KINDS && !(found && event_is(front, event_table[*kind].name)); (*kind)++)
         ;
+    if (!found)
+        part.n = 0;
     front = event_cut(&part, "->", &found);
     *argument = found ? front : event_trim(part);
     if (*kind == EVENT_KINDS || event_copy(*argument, text, size)) {

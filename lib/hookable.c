@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "glob.h"
+#include "insn_around.h"
+#include "insn_x86_64.h"
 #include "parse.h"
 
 /* Never hooked, by the names as symbol tables have them, and why. */
@@ -68,15 +70,37 @@ const char *hookable_type(unsigned type)
     return type == STT_FUNC || type == STT_GNU_IFUNC ? NULL : "it is data";
 }
 
-const char *hookable_place(const struct hookable_object *o, uint64_t value, uint64_t size)
+const ElfW(Phdr) *hookable_segment(const struct hookable_object *o, uint64_t value, uint64_t size)
 {
-    if (!size)
-        return "how long it is stands in no table";
     for (size_t k = 0; k < o->n_segments; k++) {
         const ElfW(Phdr) *p = &o->segments[k];
         uint64_t from = value - p->p_vaddr;
         if (p->p_type == PT_LOAD && p->p_flags & PF_X && from < p->p_filesz && size <= p->p_filesz - from)
-            return NULL;
+            return p;
     }
-    return "it does not lie in its object's code";
+    return NULL;
+}
+
+const char *hookable_place(const struct hookable_object *o, uint64_t value, uint64_t size)
+{
+    if (!size)
+        return "how long it is stands in no table";
+    return hookable_segment(o, value, size) ? NULL : "it does not lie in its object's code";
+}
+
+const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size)
+{
+#if defined __x86_64__
+    const struct insn_text text = {.code = bytes, .size = segment->p_filesz, .at = segment->p_vaddr};
+    struct insn_move m;
+    const char *why = insn_detour(&m, text.code + (value - text.at), size, value, value);
+
+    return why ? why : insn_check_around(&text, value, size, m.from, m.from + m.taken);
+#else
+    (void)segment;
+    (void)bytes;
+    (void)value;
+    (void)size;
+    return "native functions are hooked on x86-64 only";
+#endif
 }

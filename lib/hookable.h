@@ -1,6 +1,5 @@
 /* hookable: may a function be hooked, judged by its name, by its entry in a symbol table and by the object it stands in? The
- * library asks before it patches and `giveback symbols` before it promises anything, so that the two cannot disagree. (What the
- * code itself says: insn_detour.)
+ * library asks before it patches and `giveback symbols` before it promises anything, so that the two cannot disagree.
  *
  * Pure. Every answer is NULL for yes, or why not, as the end of a sentence. */
 #ifndef GIVEBACK_HOOKABLE_H
@@ -35,6 +34,11 @@ const char *hookable_object(const struct hookable_object *o);
 const char *hookable_type(unsigned type);
 /* By where it is in the object (an address as the file has it), and how long. */
 const char *hookable_place(const struct hookable_object *o, uint64_t value, uint64_t size);
+/* The segment whose code holds all of it; NULL: none does. */
+const ElfW(Phdr) *hookable_segment(const struct hookable_object *o, uint64_t value, uint64_t size);
+/* By its code, in that segment, of which p_filesz bytes may be read at `bytes`. What is left to the library is where the moved
+ * begin is to stand, and whether it can write. */
+const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size);
 
 /* A pattern with wildcards, and the only object for which none is taken: it defines HOOKABLE_LIBC. */
 #define HOOKABLE_LIBC "gnu_get_libc_version"

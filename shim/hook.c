@@ -206,6 +206,10 @@ static const char *hook_install(size_t event, struct hook_found *f)
     if (!h)
         return "there are too many hooked functions";
     if (!h->object) {
+        const ElfW(Phdr) *segment = hookable_segment(&object, f->at - hooks.object.bias, f->size);
+        why = hookable_code(segment, (const void *)(hooks.object.bias + segment->p_vaddr), f->at - hooks.object.bias, f->size);
+        if (why)
+            return why;
         hook_extent(&hooks.object, &low, &high);
         h->at = f->at;
         h->events = 0;

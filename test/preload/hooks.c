@@ -108,6 +108,7 @@ static const struct { const char *on, *line; } refused[] = {
     {"exit:refuse_data", "it is data"},
     {"exit:refuse_part_cold.cold", "a part or a clone that the compiler made"},
     {"exit:libc*:malloc", "malloc of libc.so.6 is not hooked: it is an allocator's entry point"},
+    {"exit:refuse_entered", "something else branches into its first bytes"},
     {"exit:refuse_other_name", "refuse_other_name of hookrefused is not hooked: it is an allocator's entry point"},
     {"enter:free", "it is an allocator's entry point"},
     {"exit:libc*:munmap", "allocators call it while they hold their locks"},
