@@ -13,8 +13,6 @@
 #include "elffile.h"
 #include "insn_x86_64.h"
 
-#define DEBUG_FOLDER "/usr/lib/debug/.build-id"
-
 enum { ROOM = 2 << 20 /* of trampolines, below an object */ };
 
 #if defined __x86_64__
@@ -103,23 +101,12 @@ static const char *object_soname(const struct elfobject *o)
 /* The file that holds what was stripped from this one; Debian's -dbg and -dbgsym packages put it there. */
 static void object_open_debug(struct elfobject *o)
 {
-    static const char digits[] = "0123456789abcdef";
-    char path[sizeof DEBUG_FOLDER + 2 * ELFFILE_ID_MAX + 10];
+    char path[ELFFILE_DEBUG_MAX];
     const void *id, *other;
     ssize_t n = dwelf_elf_gnu_build_id(o->elf, &id);
-    size_t at = sizeof DEBUG_FOLDER;
 
-    if (n <= 0 || n > ELFFILE_ID_MAX)
+    if (n <= 0 || elffile_debug_path(id, (size_t)n, path) != 0)
         return;
-    memcpy(path, DEBUG_FOLDER "/", sizeof DEBUG_FOLDER);
-    for (ssize_t i = 0; i < n; i++) {
-        unsigned char byte = ((const unsigned char *)id)[i];
-        path[at++] = digits[byte >> 4];
-        path[at++] = digits[byte & 15];
-        if (i == 0)
-            path[at++] = '/';
-    }
-    memcpy(path + at, ".debug", sizeof ".debug");
     o->debug_fd = open(path, O_RDONLY | O_CLOEXEC);
     if (o->debug_fd >= 0)
         o->debug = elf_begin(o->debug_fd, ELF_C_READ_MMAP, NULL);
@@ -145,27 +132,40 @@ static void object_visit_table(Elf *elf, Elf_Scn *section, const Elf64_Shdr *hea
     }
 }
 
-static void object_visit_elf(Elf *elf, unsigned table, elfobject_visit visit, void *context)
+/* false: it has no such table. */
+static bool object_visit_elf(Elf *elf, unsigned table, elfobject_visit visit, void *context)
 {
+    bool any = false;
+
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         const Elf64_Shdr *header = elf64_getshdr(section);
-        if (header && header->sh_type == table)
+        if (header && header->sh_type == table) {
             object_visit_table(elf, section, header, visit, context);
+            any = true;
+        }
     }
+    return any;
 }
 
 void elfobject_symbols(const struct elfobject *o, elfobject_visit visit, void *context)
 {
-    object_visit_elf(o->elf, SHT_DYNSYM, visit, context);
-    object_visit_elf(o->elf, SHT_SYMTAB, visit, context);
-    if (o->debug)
-        object_visit_elf(o->debug, SHT_SYMTAB, visit, context);
+    (void)object_visit_elf(o->elf, SHT_DYNSYM, visit, context);
+    if (!object_visit_elf(o->elf, SHT_SYMTAB, visit, context) && o->debug)
+        (void)object_visit_elf(o->debug, SHT_SYMTAB, visit, context);
 }
 
 struct refused {
     uint64_t at;
     const char *why;
 };
+
+static void object_note_kind(void *context, const char *name, const Elf64_Sym *symbol)
+{
+    struct elfobject *o = context;
+
+    o->hookable.linker |= symbol->st_shndx != SHN_UNDEF && strcmp(name, HOOKABLE_LINKER) == 0;
+    o->libc |= symbol->st_shndx != SHN_UNDEF && strcmp(name, HOOKABLE_LIBC) == 0;
+}
 
 static void object_note(void *context, const char *name, const Elf64_Sym *symbol)
 {
@@ -175,8 +175,7 @@ static void object_note(void *context, const char *name, const Elf64_Sym *symbol
 
     if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || strlen(name) >= sizeof refused)
         return;
-    o->hookable.linker |= strcmp(name, HOOKABLE_LINKER) == 0;
-    for (size_t i = 0; hookable_name(name) && hookable_refused(i, refused, &why); i++) {
+    for (size_t i = 0; hookable_name(name, o->libc) && hookable_refused(i, o->libc, refused, &why); i++) {
         if (strcmp(refused, name) != 0)
             continue;
         struct refused *more = realloc(o->refused, (o->n_refused + 1) * sizeof *more);
@@ -204,7 +203,8 @@ static const char *object_read(struct elfobject *o)
     soname = object_soname(o);
     o->name = strdup(soname ? soname : slash ? slash + 1 : o->path);
     o->hookable.own = soname && strcmp(soname, "libgiveback.so") == 0;
-    object_visit_elf(o->elf, SHT_DYNSYM, object_note, o);
+    (void)object_visit_elf(o->elf, SHT_DYNSYM, object_note_kind, o);
+    (void)object_visit_elf(o->elf, SHT_DYNSYM, object_note, o);
     return o->name ? NULL : "needs more memory than there is";
 }
 
@@ -285,7 +285,7 @@ enum verdict elfobject_verdict(const struct elfobject *o, const char *name, cons
     if (!*why && y->st_shndx == SHN_UNDEF)
         *why = ELF64_ST_TYPE(y->st_info) == STT_OBJECT ? "it is data" : "it is only called from here (PLT); name it in the object that has it";
     if (!*why)
-        *why = hookable_name(name);
+        *why = hookable_name(name, o->libc);
     for (size_t i = 0; !*why && i < o->n_refused; i++)
         if (o->refused[i].at == y->st_value)
             *why = o->refused[i].why;

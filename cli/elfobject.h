@@ -19,6 +19,7 @@ struct elfobject {
     const unsigned char *bytes;
     size_t size;
     struct hookable_object hookable;
+    bool libc;
     const char *why_never; /* the library does not get there at all */
     uint64_t low, high;    /* addresses of its segments */
     struct refused *refused; /* functions that no name may hook */
@@ -32,7 +33,7 @@ const char *elfobject_open_vdso(struct elfobject *o);
 void elfobject_close(struct elfobject *o);
 
 /* Every symbol that is a function, data, or a function of another object that is called from here (SHN_UNDEF), of .dynsym,
- * .symtab and the debug file's .symtab: one that stands in several tables comes several times. `name` has no version. */
+ * and of .symtab (the debug file's, when this one has none): one that stands in several tables comes several times. `name` has no version. */
 typedef void (*elfobject_visit)(void *context, const char *name, const Elf64_Sym *symbol);
 void elfobject_symbols(const struct elfobject *o, elfobject_visit visit, void *context);
 

@@ -10,37 +10,42 @@
 /* Never hooked, by the names as symbol tables have them, and why. */
 static const struct {
     const char *names, *why;
+    bool libc; /* only there */
 } hookable_not[] = {
     {"malloc,calloc,realloc,free,cfree,memalign,aligned_alloc,posix_memalign,valloc,pvalloc,reallocarray,malloc_usable_size,"
      "__libc_malloc,__libc_calloc,__libc_realloc,__libc_free,__libc_memalign,__libc_valloc,__libc_pvalloc,_int_malloc,_int_free,"
      "_int_realloc,_int_memalign,_mid_memalign,sysmalloc,sysmalloc_*,systrim,malloc_consolidate,ptmalloc_*,arena_get2,arena_get_retry,"
      "tc_*,je_*,_rjem_*,mi_*,scalable_*,__TBB_malloc*,_Znw*,_Zna*,_Zdl*,_Zda*",
-     "it is an allocator's entry point, where no release can be made"},
+     "it is an allocator's entry point, where no release can be made", false},
     {"mmap,mmap64,munmap,mremap,madvise,mprotect,brk,sbrk,__brk,__sbrk,__mmap,__munmap,__madvise,__mprotect,pthread_mutex_*,"
      "__pthread_mutex_*,pthread_spin_*,sched_yield,__sched_yield,dl_iterate_phdr,pthread_getspecific,pthread_setspecific",
-     "allocators call it while they hold their locks"},
+     "allocators call it while they hold their locks", false},
     {"setjmp,_setjmp,__setjmp,sigsetjmp,__sigsetjmp,vfork,__vfork,getcontext,swapcontext,setcontext,clone,__clone,clone3",
-     "it may return twice, or not at all"},
-    {"dlopen,dlmopen,dlsym,dlvsym,_Unwind_*", "what it does depends on where it is called from"},
+     "it may return twice, or not at all", false},
+    {"dlopen,dlmopen,dlsym,dlvsym,_Unwind_*", "what it does depends on where it is called from", false},
     {"mcount,_mcount,__fentry__,__tls_get_addr,___tls_get_addr,__morestack,__x86_*_thunk_*,_dl_runtime_*,_dl_tlsdesc_*,_start,"
-     "_init,_fini,__cyg_profile_*", "it is not called as other functions are"},
-    {"*.isra.*,*.constprop.*,*.part.*,*.cold,*.cold.*", "it is a part or a clone that the compiler made, which is not called as the function is"},
+     "_init,_fini,__cyg_profile_*", "it is not called as other functions are", false},
+    {"*.isra.*,*.constprop.*,*.part.*,*.cold,*.cold.*", "it is a part or a clone that the compiler made, which is not called as the function is", false},
+    {"memchr*,__memchr*,memcmp*,__memcmp*,bcmp,memcpy*,__memcpy*,memmove*,__memmove*,mempcpy*,__mempcpy*,memset*,__memset*,memrchr*,"
+     "__memrchr*,strchr*,__strchr*,index,strrchr*,__strrchr*,rindex,strcmp*,__strcmp*,strncmp*,__strncmp*,strlen*,__strlen*,strnlen*,"
+     "__strnlen*,strspn*,__strspn*,strcspn*,__strcspn*,getauxval,sysconf,__errno_location,__libc_current_sigrtmin,"
+     "__libc_current_sigrtmax", "this library calls it itself", true},
 };
 
-const char *hookable_name(const char *name)
+const char *hookable_name(const char *name, bool libc)
 {
     for (size_t i = 0; i < sizeof hookable_not / sizeof *hookable_not; i++)
-        if (glob_match_list(hookable_not[i].names, name))
+        if (libc >= hookable_not[i].libc && glob_match_list(hookable_not[i].names, name))
             return hookable_not[i].why;
     return NULL;
 }
 
-bool hookable_refused(size_t i, char *name, const char **why)
+bool hookable_refused(size_t i, bool libc, char *name, const char **why)
 {
     for (size_t list = 0; list < sizeof hookable_not / sizeof *hookable_not; list++) {
         const char *names = hookable_not[list].names, *item;
         size_t n;
-        while (parse_item(&names, &item, &n))
+        while (libc >= hookable_not[list].libc && parse_item(&names, &item, &n))
             if (!memchr(item, '*', n) && n < HOOKABLE_NAME_MAX && i-- == 0) {
                 memcpy(name, item, n);
                 name[n] = '\0';

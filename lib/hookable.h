@@ -11,12 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* By its name as symbol tables have it. */
-const char *hookable_name(const char *name);
+/* By its name as symbol tables have it. `libc`: the object is that, which defines HOOKABLE_LIBC. */
+#define HOOKABLE_LIBC "gnu_get_libc_version"
+const char *hookable_name(const char *name, bool libc);
 /* A function that is refused by its name is not hooked by another name that it has either: the i-th name without wildcards of
  * those, into a buffer of HOOKABLE_NAME_MAX bytes, and why; false: there are no more. */
 #define HOOKABLE_NAME_MAX 32
-bool hookable_refused(size_t i, char *name, const char **why);
+bool hookable_refused(size_t i, bool libc, char *name, const char **why);
 
 struct hookable_object {
     bool own;    /* it is this library, */
@@ -39,8 +40,5 @@ const ElfW(Phdr) *hookable_segment(const struct hookable_object *o, uint64_t val
 /* By its code, in that segment, of which p_filesz bytes may be read at `bytes`. What is left to the library is where the moved
  * begin is to stand, and whether it can write. */
 const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size);
-
-/* A pattern with wildcards, and the only object for which none is taken: it defines HOOKABLE_LIBC. */
-#define HOOKABLE_LIBC "gnu_get_libc_version"
 
 #endif

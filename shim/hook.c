@@ -10,6 +10,7 @@
 #include "glob.h"
 #include "hook_call.h"
 #include "hook_find.h"
+#include "hook_refuse.h"
 #include "hookable.h"
 #include "notice.h"
 #include "object.h"
@@ -22,7 +23,6 @@
 enum {
     HOOK_MAX = 8192,
     HOOK_SEEN = 2048, /* further objects are not searched; a large PyTorch process has about 300 */
-    HOOK_REFUSED = 128,
     HOOK_SAID = 8     /* refusals of one event that are named; the others are counted */
 };
 
@@ -43,9 +43,7 @@ static struct {
     struct { uint64_t identity; bool there; } seen[HOOK_SEEN];
     size_t n_seen;
     struct object object; /* the one that is being looked at */
-    struct { uintptr_t at; const char *why; } refused[HOOK_REFUSED]; /* its functions that no name may hook */
-    size_t n_refused;
-    bool refused_known;
+    struct hook_refused refused; /* of that object */
     int mem;
     bool started; /* objects that come now are not relocated yet */
     long pid;
@@ -97,34 +95,6 @@ static struct hookable_object hook_hookable(void)
             h.n_dynamic = o->segments[k].p_memsz / sizeof *h.dynamic;
         }
     return h;
-}
-
-/* The object is not relocated perhaps, and an IFUNC is then another thing than what it chooses: only plain functions. */
-static void hook_know_refused(void)
-{
-    char name[HOOKABLE_NAME_MAX];
-    const char *why;
-
-    hooks.n_refused = 0;
-    hooks.refused_known = true;
-    for (size_t i = 0; hooks.object.has_symbols && hooks.n_refused < HOOK_REFUSED && hookable_refused(i, name, &why); i++) {
-        const ElfW(Sym) *y = elfsym_find(&hooks.object.symbols, name);
-        if (y && ELF64_ST_TYPE(y->st_info) == STT_FUNC) {
-            hooks.refused[hooks.n_refused].at = hooks.object.bias + y->st_value;
-            hooks.refused[hooks.n_refused++].why = why;
-        }
-    }
-}
-
-/* Has it a name by which it is refused? */
-static const char *hook_why_not_alias(uintptr_t at)
-{
-    if (!hooks.refused_known)
-        hook_know_refused();
-    for (size_t i = 0; i < hooks.n_refused; i++)
-        if (hooks.refused[i].at == at)
-            return hooks.refused[i].why;
-    return NULL;
 }
 
 static void hook_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
@@ -200,6 +170,8 @@ static const char *hook_install(size_t event, struct hook_found *f)
         why = hook_resolve(f);
     if (!why)
         why = hookable_place(&object, f->at - hooks.object.bias, f->size);
+    if (!why)
+        why = hook_refused_at(&hooks.refused, f->at); /* what an IFUNC has chosen */
     if (why)
         return why;
     h = hook_of(f->at);
@@ -230,11 +202,11 @@ static void hook_match(void *context, const struct hook_found *f)
 {
     size_t event = *(size_t *)context;
     bool named = !hook_is_pattern(hooks.event[event].target.symbol);
-    const char *why = hookable_name(f->name);
+    const char *why = hookable_name(f->name, hooks.refused.libc);
     struct hook_found found = *f;
 
     if (!why)
-        why = hook_why_not_alias(f->at);
+        why = hook_refused_at(&hooks.refused, f->at);
     if (!named && (f->type == STT_OBJECT || why))
         return; /* a pattern means what it can mean */
     if (!why)
@@ -258,8 +230,7 @@ static void hook_object(void)
         e->object_seen = true;
         /* Functions of libc are called under its own locks and in handlers: all of them at once were seen to hang a
          * process. One that the user has thought of is another thing. */
-        if (hook_is_pattern(e->target.symbol) && hooks.object.has_symbols &&
-            elfsym_find(&hooks.object.symbols, HOOKABLE_LIBC)) {
+        if (hook_is_pattern(e->target.symbol) && hooks.refused.libc) {
             if (e->target.object[0])
                 hook_refuse(event, e->target.symbol, "a pattern is not taken for libc: name its functions one by one");
             continue;
@@ -274,7 +245,7 @@ static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
 
     (void)size;
     object_fill(&hooks.object, i, (*position)++);
-    hooks.refused_known = false;
+    hook_refused_read(&hooks.refused, &hooks.object);
     for (size_t k = 0; k < hooks.n_seen; k++)
         if (hooks.seen[k].identity == hooks.object.identity) {
             hooks.seen[k].there = true;

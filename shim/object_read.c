@@ -128,11 +128,11 @@ static bool object_file_is_mapped(const struct elffile *f, const struct object *
     return f->header.e_phnum == o->n_segments && object_file_same(f, o, 0, has);
 }
 
-int object_file_open(struct elffile *f, const struct object *o, object_compare has)
+int object_file_open(struct elffile *f, const char *path, const struct object *o, object_compare has)
 {
     struct stat status;
     /* O_NONBLOCK: the path may by now be a FIFO, at which open would wait */
-    int fd = (int)sys4(SYS_openat, AT_FDCWD, o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), error;
+    int fd = (int)sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), error;
 
     if (fd < 0)
         return fd;

@@ -84,9 +84,13 @@ void safe_point(unsigned event)
 {
     int saved = errno;
     struct post *p = post_own();
+    int self = (int)sys0(SYS_gettid);
 
+    /* Work of ours has come through a hook: the worker calls what the allocators call, this function what makes a thread. */
+    if (p && (self == __atomic_load_n(&p->worker_tid, __ATOMIC_SEQ_CST) || self == __atomic_load_n(&p->owner, __ATOMIC_SEQ_CST)))
+        return;
     /* Not its turn: another thread's release runs for long, and what this one asked follows it, unwaited for. */
-    if (p && safe_turn(p, (int)sys0(SYS_gettid))) {
+    if (p && safe_turn(p, self)) {
         unsigned ticket = post_event(p, event);
 
         for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p);) {

@@ -113,7 +113,7 @@ static const struct { const char *on, *line; } refused[] = {
     {"enter:free", "it is an allocator's entry point"},
     {"exit:libc*:munmap", "allocators call it while they hold their locks"},
     {"exit:vfork", "it may return twice"},
-    {"exit:libc*:memcpy", "it is chosen at run time (IFUNC)"},
+    {"exit:libc*:memcpy", "this library calls it itself"},
     {"exit:ld-linux*:_dl_debug_state", "it is ld.so's own"},
     {"exit:linux-vdso*:__vdso_time", "it is the kernel's"},
     {"exit:libgiveback*:sigaction", "it is this library's own"},
