@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "ehframe.h"
 #include "glob.h"
 #include "hook_call.h"
 #include "hook_find.h"
@@ -14,6 +15,7 @@
 #include "hookable.h"
 #include "notice.h"
 #include "object.h"
+#include "parent.h"
 #include "patch.h"
 #include "post.h"
 #include "real.h"
@@ -31,7 +33,8 @@ struct hook_event {
     struct event_native target;
     bool hooked;
     unsigned refused;
-    bool object_seen; /* some object's name matched */
+    bool object_seen; /* some object's name matched, */
+    bool libc_seen;   /* or that of libc, which every process has */
 };
 
 static struct {
@@ -45,6 +48,7 @@ static struct {
     struct object object; /* the one that is being looked at */
     struct hook_refused refused; /* of that object */
     int mem;
+    bool inherited; /* the parent has the library, and so the same events */
     bool started; /* objects that come now are not relocated yet */
     long pid;
 } hooks;
@@ -128,7 +132,8 @@ static struct hook *hook_of(uintptr_t at)
     return unused;
 }
 
-/* What an IFUNC's resolver chose; its own size is that of the resolver, so the function's is looked for by its address. */
+/* What an IFUNC's resolver chose; its own size is that of the resolver, so the function's is looked for by its address: in the
+ * unwind table, which stripping leaves, or else in the symbol tables. */
 struct hook_chosen {
     uintptr_t at;
     size_t size;
@@ -142,6 +147,24 @@ static void hook_size(void *context, const struct hook_found *f)
         c->size = f->size;
 }
 
+static size_t hook_size_by_unwind_table(const struct object *o, uintptr_t at)
+{
+    struct ehframe e = {.header = 0};
+
+    for (size_t k = 0; k < o->n_segments; k++)
+        if (o->segments[k].p_type == PT_GNU_EH_FRAME)
+            e.header = o->bias + o->segments[k].p_vaddr;
+    for (size_t k = 0; e.header && k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        if (p->p_type == PT_LOAD && p->p_flags & PF_R && e.header - o->bias - p->p_vaddr < p->p_filesz) {
+            e.at = o->bias + p->p_vaddr;
+            e.memory = (const unsigned char *)e.at;
+            e.size = p->p_filesz;
+        }
+    }
+    return e.memory ? ehframe_size(&e, at) : 0;
+}
+
 static const char *hook_resolve(struct hook_found *f)
 {
     struct hook_chosen c;
@@ -149,8 +172,9 @@ static const char *hook_resolve(struct hook_found *f)
     if (hooks.started)
         return "it is chosen at run time (IFUNC) in an object that is not yet relocated";
     c.at = (uintptr_t)((void *(*)(void))f->at)();
-    c.size = 0;
-    hook_find(&hooks.object, "*", hook_size, &c);
+    c.size = hook_size_by_unwind_table(&hooks.object, c.at);
+    if (!c.size)
+        hook_find(&hooks.object, "*", hook_size, &c);
     f->at = c.at;
     f->size = c.size;
     return c.size ? NULL : "it is chosen at run time (IFUNC), and how long the chosen one is stands in no table";
@@ -215,6 +239,15 @@ static void hook_match(void *context, const struct hook_found *f)
         hook_refuse(event, f->name, why);
 }
 
+/* By the name that ld.so was given, or by its own (a library that is opened by another path is meant as well). */
+static bool hook_is_object(const struct hook_event *e)
+{
+    const struct object *o = &hooks.object;
+
+    return !e->target.object[0] || glob_match(e->target.object, o->name) ||
+           (o->has_symbols && o->symbols.soname && glob_match(e->target.object, o->symbols.soname));
+}
+
 static void hook_object(void)
 {
     struct hookable_object object = hook_hookable();
@@ -222,12 +255,13 @@ static void hook_object(void)
     for (size_t event = 0; event < hooks.n_events; event++) {
         struct hook_event *e = &hooks.event[event];
 
-        if (!e->native || (e->target.object[0] && !glob_match(e->target.object, hooks.object.name)))
+        if (!e->native || !hook_is_object(e))
             continue;
         /* Without a name of an object everything is looked at, but not what is never hooked in any case. */
         if (!e->target.object[0] && hookable_object(&object))
             continue;
         e->object_seen = true;
+        e->libc_seen |= hooks.refused.libc || !e->target.object[0];
         /* Functions of libc are called under its own locks and in handlers: all of them at once were seen to hang a
          * process. One that the user has thought of is another thing. */
         if (hook_is_pattern(e->target.symbol) && hooks.refused.libc) {
@@ -237,6 +271,25 @@ static void hook_object(void)
         }
         hook_find(&hooks.object, e->target.symbol, hook_match, &event);
     }
+}
+
+/* As <link.h> has it since glibc 2.35 (struct r_debug_extended). */
+struct hook_namespace {
+    struct r_debug debug;
+    const struct hook_namespace *next; /* only when debug.r_version says so */
+};
+
+static const struct hook_namespace *hook_next_namespace(const struct r_debug *d)
+{
+    return d && d->r_version >= 2 ? ((const struct hook_namespace *)d)->next : NULL;
+}
+
+static bool hook_others_are_consistent(const struct r_debug *d)
+{
+    for (const struct hook_namespace *n = hook_next_namespace(d); n; n = hook_next_namespace(&n->debug))
+        if (n->debug.r_state != RT_CONSISTENT)
+            return false;
+    return true;
 }
 
 static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
@@ -259,6 +312,23 @@ static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
     return 0;
 }
 
+/* The namespaces that dlmopen makes, which dl_iterate_phdr does not show: ld.so has their lists chained for a debugger, since
+ * glibc 2.35. There is no program header table in them, so it is read where the file has it. */
+static void hook_visit_others(size_t *position)
+{
+    for (const struct hook_namespace *n = hook_next_namespace(real_debug()); n; n = hook_next_namespace(&n->debug))
+        for (const struct link_map *map = n->debug.r_map; map; map = map->l_next) {
+            struct dl_phdr_info i = {.dlpi_addr = map->l_addr, .dlpi_name = map->l_name};
+            ElfW(Ehdr) header;
+            if (sys4(SYS_pread64, hooks.mem, &header, sizeof header, map->l_addr) != (long)sizeof header ||
+                memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phoff > 4096)
+                continue;
+            i.dlpi_phdr = (const ElfW(Phdr) *)(map->l_addr + header.e_phoff);
+            i.dlpi_phnum = header.e_phnum;
+            (void)hook_visit_object(&i, sizeof i, position);
+        }
+}
+
 /* The hooks of an object that was unloaded can serve again; no thread is in its functions. */
 static void hook_forget(uint64_t identity)
 {
@@ -275,6 +345,7 @@ static void hook_scan(void)
         hooks.seen[i].there = false;
     hooks.mem = patch_open();
     dl_iterate_phdr(hook_visit_object, &position);
+    hook_visit_others(&position);
     if (hooks.mem >= 0)
         sys1(SYS_close, hooks.mem);
     hooks.mem = -1;
@@ -292,7 +363,7 @@ static void hook_loaded(void)
 {
     const struct r_debug *d = real_debug();
 
-    if (d && d->r_state == RT_CONSISTENT && post_own())
+    if (d && d->r_state == RT_CONSISTENT && post_own() && hook_others_are_consistent(d))
         hook_scan();
 }
 
@@ -310,7 +381,9 @@ static void hook_watch(void)
         sys1(SYS_close, mem);
 }
 
-/* What never came is named once, when the process ends that was started with it. */
+/* Every process of a tree has the same targets, and most of them have nothing to do with them. What never came is named once,
+ * when the process ends that was started with it: the first of the tree. Another one speaks only of a function that is missing
+ * in an object which that first one need not have. */
 __attribute__((destructor)) static void hook_end(void)
 {
     if (!hooks.pid || sys0(SYS_getpid) != hooks.pid)
@@ -320,7 +393,7 @@ __attribute__((destructor)) static void hook_end(void)
         char line[100];
         struct text t;
 
-        if (e->native && !e->hooked && !e->refused)
+        if (e->native && !e->hooked && !e->refused && (!hooks.inherited || (e->object_seen && !e->libc_seen)))
             hook_say(i, NULL, NULL, e->object_seen ? "no such function was loaded" : "no such object was loaded");
         if (e->refused <= HOOK_SAID)
             continue;
@@ -349,6 +422,7 @@ void hook_start(const struct event *events, size_t n)
     hooks.events = events;
     hooks.n_events = n;
     hooks.pid = sys0(SYS_getpid);
+    hooks.inherited = parent_has_library();
     at = sys6(SYS_mmap, 0, HOOK_MAX * sizeof(struct hook), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at <= 0)
         return;
