@@ -48,7 +48,7 @@ static struct {
     struct object object; /* the one that is being looked at */
     struct hook_refused refused; /* of that object */
     int mem;
-    bool inherited; /* the parent has the library, and so the same events */
+    bool inherited; /* the parent has the same events, and says what it misses */
     bool started; /* objects that come now are not relocated yet */
     long pid;
 } hooks;
@@ -422,7 +422,7 @@ void hook_start(const struct event *events, size_t n)
     hooks.events = events;
     hooks.n_events = n;
     hooks.pid = sys0(SYS_getpid);
-    hooks.inherited = parent_has_library();
+    hooks.inherited = parent_speaks();
     at = sys6(SYS_mmap, 0, HOOK_MAX * sizeof(struct hook), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at <= 0)
         return;

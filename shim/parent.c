@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "real.h"
 #include "sys.h"
@@ -9,41 +10,72 @@
 
 enum { PARENT_BUFFER = 4096 };
 
-/* Whole lines of the buffer are looked at and taken out of it; a longer line than fits is cut. */
-static bool parent_lines(char *buffer, size_t *n, const char *path, size_t length)
+/* Our own file, as a line of maps has it: its inode between blanks. (Not its name, which may lead there by way of a link.) */
+static bool parent_mark(char *mark, size_t size)
 {
-    char *line = buffer, *end;
-    bool found = false;
+    const struct link_map *own = real_own();
+    struct stat status;
+    struct text t;
 
-    for (; !found && (end = memchr(line, '\n', *n - (size_t)(line - buffer))); line = end + 1)
-        found = (size_t)(end - line) > length && end[-(long)length - 1] == ' ' && memcmp(end - length, path, length) == 0;
+    if (!own || sys4(SYS_newfstatat, AT_FDCWD, own->l_name, &status, 0) != 0)
+        return false;
+    text_init(&t, mark, size);
+    text_char(&t, ' ');
+    text_u64(&t, status.st_ino);
+    text_char(&t, ' ');
+    return true;
+}
+
+static bool parent_line_has(const char *line, const char *end, const char *mark, size_t length)
+{
+    for (; (size_t)(end - line) >= length; line++)
+        if (memcmp(line, mark, length) == 0)
+            return true;
+    return false;
+}
+
+struct parent {
+    const char *mark;
+    bool has, dash;
+};
+
+/* Whole lines of the buffer are looked at and taken out of it; a longer line than fits is cut. */
+static void parent_lines(struct parent *p, char *buffer, size_t *n)
+{
+    static const char dash[] = "/dash";
+    char *line = buffer, *end;
+
+    for (; (end = memchr(line, '\n', *n - (size_t)(line - buffer))); line = end + 1) {
+        p->has |= parent_line_has(line, end, p->mark, strlen(p->mark));
+        p->dash |= (size_t)(end - line) >= sizeof dash && memcmp(end - (sizeof dash - 1), dash, sizeof dash - 1) == 0;
+    }
     *n -= (size_t)(line - buffer);
     memmove(buffer, line, *n);
     if (*n == PARENT_BUFFER)
         *n = 0;
-    return found;
 }
 
-bool parent_has_library(void)
+bool parent_speaks(void)
 {
-    const struct link_map *own = real_own();
-    char name[40], buffer[PARENT_BUFFER];
-    size_t n = 0, length = own ? strlen(own->l_name) : 0;
-    bool found = false;
+    char name[40], mark[30], buffer[PARENT_BUFFER];
+    struct parent p = {.mark = mark};
+    size_t n = 0;
     struct text t;
     long got = 1, fd;
 
+    if (!parent_mark(mark, sizeof mark))
+        return false;
     text_init(&t, name, sizeof name);
     text_str(&t, "/proc/");
     text_u64(&t, (uint64_t)sys0(SYS_getppid));
     text_str(&t, "/maps");
     fd = sys4(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
-    while (fd >= 0 && length && !found && got > 0) {
+    while (fd >= 0 && got > 0) {
         got = sys3(SYS_read, fd, buffer + n, sizeof buffer - n);
         n += got > 0 ? (size_t)got : 0;
-        found = parent_lines(buffer, &n, own->l_name, length);
+        parent_lines(&p, buffer, &n);
     }
     if (fd >= 0)
         sys1(SYS_close, fd);
-    return found;
+    return p.has && !p.dash;
 }

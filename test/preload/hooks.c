@@ -2,6 +2,8 @@
  * are left; they fire once for an outermost call; what cannot be hooked is said. */
 #include "harness.h"
 
+#include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +96,98 @@ START_TEST(test_a_plugin_is_hooked_before_its_constructors)
     same_with_marks(argv, "exit:libhookplug.so:plug_work->mark", 600, 600);
     same_with_marks(argv, "exit:plug_wor?->mark", 600, 600);
     same_with_marks(argv, "exit:libother*:plug_work->mark", 0, 0);
+}
+END_TEST
+
+START_TEST(test_a_plugin_in_a_namespace_of_its_own_is_hooked)
+{
+    static const char *const argv[] = {"hookplugin", "16", "", "apart", NULL};
+    void *base = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    const char *version = ((const char *(*)(void))(uintptr_t)base)();
+
+    if (strcmp(version, "2.35") < 0) { /* as text: 2.17 to 2.99 */
+        harness_skip("test_a_plugin_in_a_namespace_of_its_own_is_hooked", "this ld.so does not tell of other namespaces");
+        return;
+    }
+    same_with_marks(argv, "exit:libhookplug.so:plug_work->mark", 32, 32);
+}
+END_TEST
+
+START_TEST(test_what_an_ifunc_has_chosen_is_hooked)
+{
+    static const char *const argv[] = {"hookifunc", "7", NULL};
+
+    same_with_marks(argv, "exit:chosen_later->mark", 7, 7);
+}
+END_TEST
+
+/* Overwriting the first of two neighbours hides its branch into the second one. */
+START_TEST(test_a_hooked_neighbour_still_counts)
+{
+    static const char *const argv[] = {"hookrefused", NULL};
+    struct host h;
+
+    same(&h, argv, "exit:refuse_neighbour->mark; exit:refuse_entered", "neighbours");
+    ck_assert_uint_eq(marks(&h), 1);
+    ck_assert_uint_eq(host_count_log(&h, "refuse_entered of hookrefused is not hooked: something else branches into its first bytes"), 1);
+    host_clean(&h);
+}
+END_TEST
+
+/* The worker calls malloc_trim: it may not wait for itself. */
+START_TEST(test_work_of_the_library_fires_nothing)
+{
+    static const char *const env[] = {"GIVEBACK_ON=enter:libc*:malloc_trim->mark; exit:libc*:malloc_trim", NULL};
+    struct host_setup s = {.argv = (const char *const[]){"hold", NULL}, .place = FIRST, .env = env};
+    char record[5000];
+    struct host h;
+
+    host_start(&h, &s);
+    host_wait_line(&h, "ready");
+    host_kill(&h, SIGUSR1);
+    host_record(&h, 0, record, sizeof record);
+    host_kill(&h, SIGUSR1);
+    host_record(&h, 1, record, sizeof record);
+    ck_assert_uint_eq(host_records(&h), 2);
+    ck_assert_uint_eq(marks(&h), 0);
+    host_stop(&h);
+    host_clean(&h);
+}
+END_TEST
+
+/* An object that nobody has is named by the first process of a tree only, a function that an object lacks by whoever has that. */
+START_TEST(test_what_is_missing_is_said_once_in_a_tree)
+{
+    char command[1000];
+    const char *const argv[] = {"/bin/bash", "-c", command, NULL}, *const dash[] = {"/bin/dash", "-c", "/bin/true; :", NULL};
+    struct host h;
+
+    same(&h, dash, "exit:libnothere*:f", "dash, which says nothing itself");
+    ck_assert_uint_eq(host_count_log(&h, "exit:libnothere*:f: no such object was loaded"), 1);
+    host_clean(&h);
+    (void)snprintf(command, sizeof command, "%s 1; /bin/true; /bin/bash -c '/bin/true; :'; :", harness_victim("hookplugin"));
+    same(&h, argv, "exit:libnothere*:f; exit:libhookplug.so:no_such_function; exit:libc.so.6:no_such_function; enter:no_such_*", "a tree");
+    ck_assert_uint_eq(host_count_log(&h, "exit:libnothere*:f: no such object was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "exit:libhookplug.so:no_such_function: no such object was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "exit:libhookplug.so:no_such_function: no such function was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "exit:libc.so.6:no_such_function: no such function was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "enter:no_such_*: no such function was loaded"), 1);
+    ck_assert_uint_eq(host_notices(&h), 5);
+    host_clean(&h);
+}
+END_TEST
+
+/* A library that is opened by its file's name is meant by its soname too. */
+START_TEST(test_an_object_is_known_by_its_soname)
+{
+    char path[1000];
+    const char *const argv[] = {"plugged", realpath("/lib/x86_64-linux-gnu/libstdc++.so.6", path), NULL};
+    struct host h;
+
+    ck_assert(argv[1] && strcmp(strrchr(path, '/'), "/libstdc++.so.6") != 0);
+    same(&h, argv, "exit:libstdc++.so.6:no_such_function", "soname");
+    ck_assert_uint_eq(host_count_log(&h, "no such function was loaded"), 1);
+    host_clean(&h);
 }
 END_TEST
 
@@ -234,6 +328,12 @@ Suite *suite_hooks(void)
     tcase_add_test(c, test_at_the_top_of_a_small_stack);
     tcase_add_test(c, test_many_threads_at_once);
     tcase_add_test(c, test_a_plugin_is_hooked_before_its_constructors);
+    tcase_add_test(c, test_a_plugin_in_a_namespace_of_its_own_is_hooked);
+    tcase_add_test(c, test_what_an_ifunc_has_chosen_is_hooked);
+    tcase_add_test(c, test_a_hooked_neighbour_still_counts);
+    tcase_add_test(c, test_work_of_the_library_fires_nothing);
+    tcase_add_test(c, test_what_is_missing_is_said_once_in_a_tree);
+    tcase_add_test(c, test_an_object_is_known_by_its_soname);
     tcase_add_loop_test(c, test_what_cannot_be_hooked_is_said_once, 0, sizeof refused / sizeof *refused);
     tcase_add_loop_test(c, test_the_end_of_a_function_is_a_safe_point, 0, CELLS);
     tcase_add_test(c, test_promise_errno_descriptors_and_threads_with_hooks);
