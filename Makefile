@@ -3,7 +3,6 @@ VERSION := 0.1.0
 BUILD ?= build
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
-CLI_LIBS := -ldw -lelf -ljson-c -liberty
 TRIPLE := $(shell $(CC) -dumpmachine)
 MACHINE := $(firstword $(subst -, ,$(TRIPLE)))
 
@@ -21,6 +20,9 @@ DEPEND = -MMD -MP -MF $@.d
 # A section for each function and datum: scripts/check-objects reads the call graph from the relocations between them.
 SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -ffunction-sections -fdata-sections \
   -iquote lib -iquote shim
+
+# Of the tool alone: the library in a host links libc and nothing else.
+CLI_LIBS := -ldw -lelf -ljson-c -liberty
 
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call objects,$(wildcard lib/*.c))
@@ -64,6 +66,7 @@ $(BUILD)/obj/%.o: %.S
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
 
 $(BUILD)/obj/shim/hook_python.o: shim/hook_python.py
+$(BUILD)/obj/cli/symbols_python.o: cli/symbols_python.py
 
 # Tests: sources are found by name, one program a folder; every victim and every bench is a program of its own.
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
@@ -110,7 +113,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit insn objects tool symbols docs preload workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -133,6 +136,8 @@ check-objects: all
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
 check-tool: all
 	scripts/check-tool $(BUILD)
+check-symbols: all $(VICTIMS)
+	scripts/check-symbols $(BUILD)
 check-docs: all
 	scripts/check-docs $(BUILD)
 check-fuzz: $(BUILD)/fuzz/parsers
@@ -143,9 +148,10 @@ check-tsan:
 	$(MAKE) SANITIZE=thread tsan
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
-# Only the victims that it runs: others use system calls that x86-64 alone has.
+# Without the tool, whose libraries are there for this machine only; and only the victims that it runs: others use system calls
+# that x86-64 alone has.
 check-aarch64:
-	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
+	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 $(BUILD)/aarch64/libgiveback.so $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)

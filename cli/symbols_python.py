@@ -7,9 +7,9 @@ import os
 import sys
 import tokenize
 
-NOT_FUNCTIONS = {"property": "it is a property, not a function", "cached_property": "it is a property, not a function",
-                 "setter": "it is a property, not a function", "getter": "it is a property, not a function",
-                 "deleter": "it is a property, not a function"}
+PROPERTY = "it is a property, not a function"
+NOT_FUNCTIONS = {"property": PROPERTY, "setter": PROPERTY, "getter": PROPERTY, "deleter": PROPERTY,
+                 "cached_property": "it is no function, but a cached_property"}
 
 
 def fail(text):
@@ -93,6 +93,8 @@ def namespace(path, folder):
 
 def find(name):
     """The file of a module, found without importing the packages it stands in."""
+    if name in sys.builtin_module_names:
+        fail("%s is not written in Python, but part of the interpreter" % name)
     path = None
     for i, _ in enumerate(name.split(".")):
         spec = importlib.machinery.PathFinder.find_spec(".".join(name.split(".")[:i + 1]), path)
@@ -102,7 +104,7 @@ def find(name):
     if path:
         return list(path)[0]
     if not spec.has_location or not spec.origin.endswith(".py"):
-        fail("%s is not written in Python (%s): name its file, if it is a shared library" % (name, spec.origin or "built in"))
+        fail("%s is not written in Python: name its file, %s, if it is a shared library" % (name, spec.origin))
     return spec.origin
 
 

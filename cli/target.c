@@ -20,7 +20,7 @@ enum { ARGUMENT_MAX = 4096 };
 struct target {
     char *object; /* "": any */
     char *symbol;
-    char stack[20]; /* with its ",stack=", or "" */
+    char stack[24]; /* with its ",stack=", or "" */
     char text[ARGUMENT_MAX];
 };
 
@@ -128,22 +128,30 @@ static int everywhere(struct looking *l, const char *program, closure_visit visi
     return 0;
 }
 
-/* Functions that can be hooked, each name once; when there are none, the first of the others says why. */
-static const char *keep_hookable(struct looking *l)
+/* Functions that can be hooked, each name once; when there are none, the first of the others says why. Where debug info tells that
+ * one of them takes much of the stack, this is asked for. */
+static const char *keep_hookable(struct looking *l, struct target *t)
 {
     struct symbols *s = &l->found;
     const char *why = NULL;
-    size_t kept = 0;
+    size_t kept = 0, refused = 0;
+    uint64_t stack = 0;
 
     if (s->n)
         qsort(s->at, s->n, sizeof *s->at, by_name);
     for (size_t i = 0; i < s->n; i++) {
         if (s->at[i].verdict == VERDICT_NO && !why)
             why = s->at[i].why;
+        refused += s->at[i].verdict == VERDICT_NO;
+        stack = s->at[i].stack > stack ? s->at[i].stack : stack;
         if (s->at[i].verdict != VERDICT_NO && !(kept && by_name(&s->at[kept - 1], &s->at[i]) == 0))
             s->at[kept++] = s->at[i];
     }
     s->n = kept;
+    if (stack && !*t->stack)
+        (void)snprintf(t->stack, sizeof t->stack, ",stack=%u", (unsigned)stack);
+    if (kept && refused)
+        complain("%s: %zu more functions of that name cannot be hooked; see: giveback symbols FILE '%s'", t->symbol, refused, t->symbol);
     return kept ? NULL : why;
 }
 
@@ -233,13 +241,13 @@ static void write_items(FILE *out, const struct looking *l, const char *item, si
 }
 
 /* Looks for the target; complains when it cannot be turned. */
-static int look(struct looking *l, const char *program)
+static int look(struct looking *l, struct target *t, const char *program)
 {
     l->found.patterns = (char *const *)&l->target->symbol;
     l->found.n_patterns = 1;
     if (everywhere(l, program, look_in) != 0)
         return -1;
-    const char *why = keep_hookable(l);
+    const char *why = keep_hookable(l, t);
     if (why)
         complain("%s cannot be hooked: %s; see: giveback symbols", l->target->symbol, why);
     else if (!l->seen)
@@ -256,7 +264,7 @@ static int turn_item(FILE *out, const char *item, size_t length, const char *at,
     struct looking l = {.target = t};
     size_t room;
 
-    if (look(&l, program) != 0)
+    if (look(&l, t, program) != 0)
         return -1;
     room = EVENT_ARGUMENT_MAX - 2 - strlen(object_of(&l)) - strlen(t->stack);
     char *one = l.found.n == 1 && strlen(l.found.at[0].name) < room ? strdup(l.found.at[0].name) : glob_of(&l.found, room);
