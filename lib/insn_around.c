@@ -14,7 +14,7 @@ enum {
     AROUND_STEPS = 512  /* and instructions of them, are looked at */
 };
 
-static const char around_why[] = "something else branches into its first bytes";
+static const char around_why[] = "something else seems to branch into its first bytes";
 
 struct around {
     const struct insn_text *text;

@@ -145,7 +145,7 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
         return "there is no room for a trampoline within 2 GiB of it";
     why = insn_detour(&m, code, size, h->at, (uintptr_t)h->slot + offsetof(struct patch_slot, moved));
     if (!why && patch_is_entered(m.from, m.from + m.taken))
-        why = "something else branches into its first bytes";
+        why = "something else seems to branch into its first bytes";
     if (why)
         return why;
     h->original = (const void *)m.to;
