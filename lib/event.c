@@ -5,14 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "parse.h"
+
 const struct event_row event_table[EVENT_KINDS] = {
-#define KIND(id, name, argument, help) {name, argument, help},
+#define KIND(id, name, takes, polled, automatic, argument, help) {name, EVENT_TAKES_##takes, polled, automatic, argument, help},
 #include "kinds.def"
 #undef KIND
 };
 
 static const char *const event_actions[] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
-
 
 /* How far the next `mark` is, outside quotes; n when there is none. */
 static size_t event_find(struct event_piece p, const char *mark)
@@ -152,15 +153,41 @@ static const char *event_check_target(const char *argument)
                : NULL;
 }
 
+/* Likewise; sets the amount. */
+static const char *event_check_argument(struct event *e)
+{
+    const struct event_row *row = &event_table[e->kind];
+    size_t n = strlen(e->argument);
+
+    if (!n && row->argument[0] == '[')
+        return NULL;
+    switch (row->takes) {
+    case EVENT_TAKES_TARGET: return event_check_target(e->argument);
+    case EVENT_TAKES_SIZE: e->amount = parse_size(e->argument, n); break;
+    case EVENT_TAKES_TIME: e->amount = parse_time(e->argument, n); break;
+    }
+    if (e->amount > 0)
+        return NULL;
+    return row->takes == EVENT_TAKES_SIZE ? "a size above 0: a number and perhaps K, M or G" : "a time above 0: a number and ms, s, m or h";
+}
+
 static void event_name(struct event *e)
 {
     struct text t;
 
     text_init(&t, e->name, sizeof e->name);
     text_str(&t, event_table[e->kind].name);
+    if (!e->argument[0])
+        return;
     text_char(&t, ':');
     text_str(&t, e->argument);
 }
+
+static const char event_kinds[] = "one of the kinds of event:"
+#define KIND(id, name, takes, polled, automatic, argument, help) " " name
+#include "kinds.def"
+#undef KIND
+    ;
 
 /* What was expected where `*bad` is then set to, or NULL. */
 static const char *event_read_one(struct event *e, struct event_piece item, struct event_piece *bad)
@@ -189,13 +216,13 @@ static const char *event_read_one(struct event *e, struct event_piece item, stru
     for (e->kind = 0; e->kind < EVENT_KINDS && !event_is(part, event_table[e->kind].name); e->kind++)
         ;
     if (e->kind == EVENT_KINDS)
-        return "a kind of event: exit or enter";
+        return event_kinds;
     *bad = rest = found ? event_trim(rest) : (struct event_piece){part.at, 0};
     const char *expected = event_copy(rest, e->argument, sizeof e->argument);
     if (expected)
         return expected;
     event_name(e);
-    return event_check_target(e->argument);
+    return event_check_argument(e);
 }
 
 size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint)

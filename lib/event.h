@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "record.h"
 #include "text.h"
@@ -18,15 +19,20 @@
 #define EVENT_STACK_MAX 65536  /* and the most that may be */
 
 enum event_kind {
-#define KIND(id, name, argument, help) EVENT_##id,
+#define KIND(id, name, takes, polled, automatic, argument, help) EVENT_##id,
 #include "kinds.def"
 #undef KIND
     EVENT_KINDS
 };
 
+enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME };
+
 struct event_row {
-    const char *name;     /* exit */
-    const char *argument; /* what it looks like */
+    const char *name; /* exit */
+    enum event_takes takes;
+    bool polled;          /* only the worker sees it, from the start */
+    bool automatic;       /* nobody asked: at most one in GIVEBACK_INTERVAL, and with a back-off */
+    const char *argument; /* what it looks like, in [ ] where it may be left out */
     const char *help;     /* one sentence */
 };
 extern const struct event_row event_table[EVENT_KINDS];
@@ -37,6 +43,7 @@ struct event {
     char label[EVENT_LABEL_MAX];       /* "": none */
     char argument[EVENT_ARGUMENT_MAX]; /* behind the first ':' */
     char name[EVENT_ARGUMENT_MAX + 16]; /* kind:argument, as records show it */
+    int64_t amount;                     /* the argument as bytes, nanoseconds or a number; 0: it was left out, or is none of these */
 };
 
 /* Reads `value` into events[0] ... events[max - 1], or only checks it when events is NULL; how many were good. A bad item

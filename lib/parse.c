@@ -142,6 +142,59 @@ const char *parse_signal_name(int number)
     return NULL;
 }
 
+/* Digits, up to 2^62; *used of them. -EINVAL: none, or more than that. */
+static int64_t parse_digits(const char *s, size_t n, size_t *used)
+{
+    int64_t value = 0;
+
+    for (*used = 0; *used < n && s[*used] >= '0' && s[*used] <= '9'; ++*used)
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, s[*used] - '0', &value))
+            return -EINVAL;
+    return *used ? value : -EINVAL;
+}
+
+static int64_t parse_scaled(int64_t value, int64_t scale)
+{
+    int64_t result;
+
+    return value <= 0 || __builtin_mul_overflow(value, scale, &result) || result > INT64_C(1) << 62 ? -EINVAL : result;
+}
+
+int64_t parse_size(const char *s, size_t n)
+{
+    static const char units[] = "KMGT";
+    size_t used;
+    int64_t value = parse_digits(s, n, &used), scale = 1;
+
+    s += used;
+    n -= used;
+    for (size_t i = 0; n && i < sizeof units - 1; i++)
+        if (parse_upper(*s) == units[i]) {
+            scale = INT64_C(1) << (10 * (i + 1));
+            s++;
+            n--;
+            if (parse_is(s, n, "B") || parse_is(s, n, "iB"))
+                n = 0;
+            break;
+        }
+    return n ? -EINVAL : parse_scaled(value, scale);
+}
+
+int64_t parse_time(const char *s, size_t n)
+{
+    static const struct {
+        const char *name;
+        int64_t ns;
+    } units[] = {{"", 1000000000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+    size_t used;
+    int64_t value = parse_digits(s, n, &used);
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (parse_is(s + used, n - used, units[i].name))
+            return parse_scaled(value, units[i].ns);
+    return -EINVAL;
+}
+
 bool parse_item(const char **list, const char **item, size_t *n)
 {
     static const char separators[] = ",; \t\n";

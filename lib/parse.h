@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 bool parse_is(const char *s, size_t n, const char *word);
 /* 1 for on, yes, true, 1; 0 for off, no, false, 0; else -EINVAL. */
@@ -16,6 +17,10 @@ int parse_switch(const char *s, size_t n);
 int parse_signal(const char *s, size_t n, const char **expected);
 /* The first name of a signal below the real-time ones, without SIG; NULL: it has none. */
 const char *parse_signal_name(int number);
+/* A size: digits and perhaps K, M, G or T (1024), which B or iB may follow: bytes. A time: digits and ms, s, m or h (none:
+ * seconds): nanoseconds. Neither takes 0, a sign, a fraction, or more than 2^62. Else -EINVAL. */
+int64_t parse_size(const char *s, size_t n);
+int64_t parse_time(const char *s, size_t n);
 /* The next item of a list separated by ',', ';' or blanks: *list moves behind it. false: no further one. */
 bool parse_item(const char **list, const char **item, size_t *n);
 /* How many letters have to be changed, added or taken away to make one word of the other; at most PARSE_FAR, which

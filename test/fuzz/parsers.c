@@ -251,6 +251,8 @@ static void fuzz_signal(const char *data, size_t n)
         FUZZ_HOLDS(parse_signal(name, strlen(name), &expected) == number);
     }
     size_t half = n / 2;
+    FUZZ_HOLDS(parse_size(data, n) > 0 || parse_size(data, n) == -EINVAL);
+    FUZZ_HOLDS(parse_time(data, n) > 0 || parse_time(data, n) == -EINVAL);
     FUZZ_HOLDS(parse_distance(data, half, data + half, n - half) == parse_distance(data + half, n - half, data, half));
 }
 

@@ -138,6 +138,49 @@ START_TEST(distances_agree_with_their_definition)
 }
 END_TEST
 
+START_TEST(sizes_and_times)
+{
+    static const struct {
+        const char *text;
+        int64_t size, time;
+    } cases[] = {{"1", 1, 1000000000},
+                 {"500ms", -EINVAL, 500000000},
+                 {"2s", -EINVAL, 2000000000},
+                 {"3m", 3 << 20, INT64_C(180000000000)},
+                 {"3M", 3 << 20, INT64_C(180000000000)},
+                 {"1h", -EINVAL, INT64_C(3600000000000)},
+                 {"64MiB", 64 << 20, -EINVAL},
+                 {"64mb", 64 << 20, -EINVAL},
+                 {"4G", INT64_C(4) << 30, -EINVAL},
+                 {"4K", 4096, -EINVAL},
+                 {"1T", INT64_C(1) << 40, -EINVAL},
+                 {"4194304T", INT64_C(1) << 62, -EINVAL},
+                 {"4194305T", -EINVAL, -EINVAL},
+                 {"1281023h", -EINVAL, INT64_C(1281023) * INT64_C(3600000000000)},
+                 {"1281024h", -EINVAL, -EINVAL},
+                 {"99999999999999999999", -EINVAL, -EINVAL},
+                 {"9223372036854775808", -EINVAL, -EINVAL},
+                 {"", -EINVAL, -EINVAL},
+                 {"0", -EINVAL, -EINVAL},
+                 {"0s", -EINVAL, -EINVAL},
+                 {"-1", -EINVAL, -EINVAL},
+                 {"+1", -EINVAL, -EINVAL},
+                 {"1.5G", -EINVAL, -EINVAL},
+                 {"G", -EINVAL, -EINVAL},
+                 {"1KK", -EINVAL, -EINVAL},
+                 {"1 G", -EINVAL, -EINVAL},
+                 {"1Gi", -EINVAL, -EINVAL},
+                 {"5sec", -EINVAL, -EINVAL}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = strlen(cases[i].text);
+        ck_assert_msg(parse_size(cases[i].text, n) == cases[i].size, "size \"%s\"", cases[i].text);
+        ck_assert_msg(parse_time(cases[i].text, n) == cases[i].time, "time \"%s\"", cases[i].text);
+    }
+    ck_assert_int_eq(parse_size("12", 1), 1);
+}
+END_TEST
+
 Suite *suite_parse(void)
 {
     const TTest *const tests[] = {switches,
@@ -146,6 +189,7 @@ Suite *suite_parse(void)
                                   a_refused_signal_is_refused_with_its_reason,
                                   lists_are_taken_apart,
                                   distances_agree_with_their_definition,
+                                  sizes_and_times,
                                   NULL};
 
     return unit_suite("parse", tests);
