@@ -131,7 +131,7 @@ static int add(struct asked *a)
     struct stat status;
     bool there = stat(a->what, &status) == 0;
 
-    if (!there && is_number(a->what))
+    if (is_number(a->what)) /* a file of that name is ./NUMBER */
         return mapped_read((pid_t)atol(a->what), add_mapped, &a->list);
     a->python = there ? S_ISDIR(status.st_mode) || ends_in(a->what, ".py") : errno == ENOENT && is_dotted_name(a->what);
     return a->python ? symbols_add_python(&a->list, a->what) : add_file(a);

@@ -25,6 +25,7 @@
 enum {
     HOOK_MAX = 8192,
     HOOK_SEEN = 2048, /* further objects are not searched; a large PyTorch process has about 300 */
+    HOOK_HEADERS = 4096, /* of a file, which are in its first page that is mapped */
     HOOK_SAID = 8     /* refusals of one event that are named; the others are counted */
 };
 
@@ -298,7 +299,6 @@ static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
 
     (void)size;
     object_fill(&hooks.object, i, (*position)++);
-    hook_refused_read(&hooks.refused, &hooks.object);
     for (size_t k = 0; k < hooks.n_seen; k++)
         if (hooks.seen[k].identity == hooks.object.identity) {
             hooks.seen[k].there = true;
@@ -308,6 +308,7 @@ static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
         return 0;
     hooks.seen[hooks.n_seen].identity = hooks.object.identity;
     hooks.seen[hooks.n_seen++].there = true;
+    hook_refused_read(&hooks.refused, &hooks.object);
     hook_object();
     return 0;
 }
@@ -321,7 +322,8 @@ static void hook_visit_others(size_t *position)
             struct dl_phdr_info i = {.dlpi_addr = map->l_addr, .dlpi_name = map->l_name};
             ElfW(Ehdr) header;
             if (sys4(SYS_pread64, hooks.mem, &header, sizeof header, map->l_addr) != (long)sizeof header ||
-                memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phoff > 4096)
+                memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
+                header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > HOOK_HEADERS)
                 continue;
             i.dlpi_phdr = (const ElfW(Phdr) *)(map->l_addr + header.e_phoff);
             i.dlpi_phnum = header.e_phnum;

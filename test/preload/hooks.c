@@ -155,6 +155,23 @@ START_TEST(test_work_of_the_library_fires_nothing)
 }
 END_TEST
 
+/* What stands in front of libc is what the library itself calls, by whatever name of the object. */
+START_TEST(test_what_the_library_calls_is_not_hooked)
+{
+    static const char *const env[] = {"GIVEBACK_ON=exit:libstrlen.so:strlen->mark", NULL};
+    char preload[1000];
+    struct host_setup s = {.argv = (const char *const[]){"hookifunc", NULL}, .place = FIRST, .env = env, .preload = preload, .input = ""};
+    struct host h;
+
+    (void)snprintf(preload, sizeof preload, "%s:", harness_victim("libstrlen.so"));
+    host_start(&h, &s);
+    ck_assert_int_eq(host_end(&h), 0);
+    ck_assert_uint_eq(host_count_log(&h, "strlen of libstrlen.so is not hooked: this library calls it itself"), 1);
+    ck_assert_uint_eq(marks(&h), 0);
+    host_clean(&h);
+}
+END_TEST
+
 /* An object that nobody has is named by the first process of a tree only, a function that an object lacks by whoever has that. */
 START_TEST(test_what_is_missing_is_said_once_in_a_tree)
 {
@@ -332,6 +349,7 @@ Suite *suite_hooks(void)
     tcase_add_test(c, test_what_an_ifunc_has_chosen_is_hooked);
     tcase_add_test(c, test_a_hooked_neighbour_still_counts);
     tcase_add_test(c, test_work_of_the_library_fires_nothing);
+    tcase_add_test(c, test_what_the_library_calls_is_not_hooked);
     tcase_add_test(c, test_what_is_missing_is_said_once_in_a_tree);
     tcase_add_test(c, test_an_object_is_known_by_its_soname);
     tcase_add_loop_test(c, test_what_cannot_be_hooked_is_said_once, 0, sizeof refused / sizeof *refused);
