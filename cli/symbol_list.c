@@ -60,7 +60,8 @@ static void add_symbol(void *context, const char *name, const Elf64_Sym *y)
         match = symbols_match(a->list, name, verbose, NULL, &exactly);
     if (match && (function || exactly)) {
         struct symbol s = {.object = a->name, .path = a->path, .name = strdup(name), .demangled = demangled,
-                           .value = y->st_value, .size = y->st_size, .type = ELF64_ST_TYPE(y->st_info)};
+                           .value = y->st_value, .size = y->st_size, .type = ELF64_ST_TYPE(y->st_info),
+                           .elsewhere = y->st_shndx == SHN_UNDEF};
         s.verdict = elfobject_verdict(a->object, name, y, &s.why);
         if (s.name)
             symbols_add(a->list, &s);

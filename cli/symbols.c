@@ -261,8 +261,10 @@ static int list(int argc, char **argv)
         return EXIT_NOT_DONE;
     }
     if (!a.list.n) {
-        complain(a.list.n_patterns ? "no function of %s matches; a pattern is for the whole name: '*%s*' would search in it" : "%s has no function that is named%s",
-                 a.what, a.list.n_patterns ? a.list.patterns[0] : "");
+        if (a.list.n_patterns)
+            complain("no function of %s matches; a pattern is for the whole name: '*%s*' would search in it", a.what, a.list.patterns[0]);
+        else
+            complain("%s has no function that is named", a.what);
         return EXIT_NOT_DONE;
     }
     qsort(a.list.at, a.list.n, sizeof *a.list.at, a.by_size ? by_size : by_name);

@@ -17,6 +17,7 @@ struct symbol {
     uint64_t value;        /* of Python: the line */
     uint64_t size;         /* bytes; of Python: lines */
     unsigned type;         /* STT_FUNC, ... */
+    bool elsewhere;        /* only called from here */
     enum verdict verdict;
     const char *why;
     uint64_t stack; /* bytes of arguments on the stack, where they are known to be more than are passed through; 0: not */

@@ -52,10 +52,16 @@ static void target_split(struct target *t)
         *colon = '\0';
 }
 
-/* Is it a name that no symbol table has, or a file that ld.so does not know by this name? */
+/* Is it a name that no symbol table has? */
+static bool target_is_demangled(const struct target *t)
+{
+    return strstr(t->symbol, "::") || strpbrk(t->symbol, "(<~ ");
+}
+
+/* Or a file that ld.so does not know by this name? */
 static bool target_is_ours(const struct target *t)
 {
-    return strstr(t->symbol, "::") || strpbrk(t->symbol, "(<~ ") || strchr(t->object, '/');
+    return target_is_demangled(t) || strchr(t->object, '/');
 }
 
 /* Where functions are looked for, and which. */
@@ -140,6 +146,8 @@ static const char *keep_hookable(struct looking *l, struct target *t)
     if (s->n)
         qsort(s->at, s->n, sizeof *s->at, by_name);
     for (size_t i = 0; i < s->n; i++) {
+        if (s->at[i].elsewhere)
+            continue;
         if (s->at[i].verdict == VERDICT_NO && !why)
             why = s->at[i].why;
         refused += s->at[i].verdict == VERDICT_NO;
@@ -226,7 +234,8 @@ static const char *object_of(const struct looking *l)
 }
 
 /* `item` with each of the names in the place of its argument, which is n bytes at `at`. */
-static void write_items(FILE *out, const struct looking *l, const char *item, size_t length, const char *at, size_t n, char *const *names, size_t n_names)
+static void write_items(FILE *out, const struct looking *l, const char *item, size_t length, const char *at, size_t n, char *const *names,
+                        size_t n_names)
 {
     for (size_t i = 0; i < n_names; i++) {
         const char *object = object_of(l);
@@ -259,6 +268,7 @@ static int look(struct looking *l, struct target *t, const char *program)
     return l->found.n ? 0 : -1;
 }
 
+/* The item with what its target is called in symbol tables: one name, or a pattern, or as many items as there are names. */
 static int turn_item(FILE *out, const char *item, size_t length, const char *at, size_t n, struct target *t, const char *program)
 {
     struct looking l = {.target = t};
@@ -267,8 +277,13 @@ static int turn_item(FILE *out, const char *item, size_t length, const char *at,
     if (look(&l, t, program) != 0)
         return -1;
     room = EVENT_ARGUMENT_MAX - 2 - strlen(object_of(&l)) - strlen(t->stack);
-    char *one = l.found.n == 1 && strlen(l.found.at[0].name) < room ? strdup(l.found.at[0].name) : glob_of(&l.found, room);
-    if (one && (l.found.n == 1 && strcmp(one, l.found.at[0].name) == 0 ? true : glob_is_exact(&l, program, one))) {
+    char *one = NULL;
+    bool exact = !target_is_demangled(t) || (l.found.n == 1 && strlen(l.found.at[0].name) < room);
+    if (exact)
+        one = strdup(target_is_demangled(t) ? l.found.at[0].name : t->symbol);
+    else
+        one = glob_of(&l.found, room);
+    if (one && (exact || glob_is_exact(&l, program, one))) {
         write_items(out, &l, item, length, at, n, &one, 1);
     } else {
         char **names = calloc(l.found.n, sizeof *names);
