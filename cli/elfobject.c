@@ -268,15 +268,20 @@ void elfobject_close(struct elfobject *o)
         (void)close(o->fd);
 }
 
-/* How far a trampoline may be from either end, which on x86-64 alone there are. */
 static const char *object_judge_code(const struct elfobject *o, const Elf64_Sym *y)
 {
+#if defined __x86_64__
     const Elf64_Phdr *segment = hookable_segment(&o->hookable, y->st_value, y->st_size);
     const void *bytes = object_bytes(o, segment->p_vaddr, segment->p_filesz);
 
     if (o->high - o->low > INSN_REACH - ROOM)
         return "there is no room for a trampoline within 2 GiB of it";
     return bytes ? hookable_code(segment, bytes, y->st_value, y->st_size) : "its file is cut off";
+#else
+    (void)o;
+    (void)y;
+    return "native functions are hooked on x86-64 only";
+#endif
 }
 
 enum verdict elfobject_verdict(const struct elfobject *o, const char *name, const Elf64_Sym *y, const char **why)

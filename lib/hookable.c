@@ -80,7 +80,7 @@ const ElfW(Phdr) *hookable_segment(const struct hookable_object *o, uint64_t val
     for (size_t k = 0; k < o->n_segments; k++) {
         const ElfW(Phdr) *p = &o->segments[k];
         uint64_t from = value - p->p_vaddr;
-        if (p->p_type == PT_LOAD && p->p_flags & PF_X && from < p->p_filesz && size <= p->p_filesz - from)
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R && from < p->p_filesz && size <= p->p_filesz - from)
             return p;
     }
     return NULL;
@@ -90,7 +90,7 @@ const char *hookable_place(const struct hookable_object *o, uint64_t value, uint
 {
     if (!size)
         return "how long it is stands in no table";
-    return hookable_segment(o, value, size) ? NULL : "it does not lie in its object's code";
+    return hookable_segment(o, value, size) ? NULL : "it does not lie in its object's code, or that cannot be read";
 }
 
 const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size)
@@ -106,6 +106,6 @@ const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t
     (void)bytes;
     (void)value;
     (void)size;
-    return "native functions are hooked on x86-64 only";
+    return NULL; /* whoever patches (or does not) says more */
 #endif
 }

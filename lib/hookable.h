@@ -35,7 +35,7 @@ const char *hookable_object(const struct hookable_object *o);
 const char *hookable_type(unsigned type);
 /* By where it is in the object (an address as the file has it), and how long. */
 const char *hookable_place(const struct hookable_object *o, uint64_t value, uint64_t size);
-/* The segment whose code holds all of it; NULL: none does. */
+/* The segment whose code holds all of it and can be read; NULL: none does. */
 const ElfW(Phdr) *hookable_segment(const struct hookable_object *o, uint64_t value, uint64_t size);
 /* By its code, in that segment, of which p_filesz bytes may be read at `bytes`. What is left to the library is where the moved
  * begin is to stand, and whether it can write. */

@@ -63,9 +63,10 @@ END_TEST
 START_TEST(test_places)
 {
     static const ElfW(Phdr) segments[] = {{.p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = 0, .p_filesz = 0x1000},
-                                          {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0x1000, .p_filesz = 0x800, .p_memsz = 0x1000}};
-    const struct hookable_object o = {.segments = segments, .n_segments = 2};
-    const char *none = "it does not lie in its object's code";
+                                          {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0x1000, .p_filesz = 0x800, .p_memsz = 0x1000},
+                                          {.p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = 0x2000, .p_filesz = 0x800, .p_memsz = 0x800}};
+    const struct hookable_object o = {.segments = segments, .n_segments = 3};
+    const char *none = "it does not lie in its object's code, or that cannot be read";
 
     ck_assert_ptr_null(hookable_place(&o, 0x1000, 0x800));
     ck_assert_ptr_null(hookable_place(&o, 0x17ff, 1));
@@ -73,6 +74,7 @@ START_TEST(test_places)
     ck_assert_str_eq(hookable_place(&o, 0x17ff, 2), none);
     ck_assert_str_eq(hookable_place(&o, 0x1800, 1), none);
     ck_assert_str_eq(hookable_place(&o, 0xfff, 1), none);
+    ck_assert_str_eq(hookable_place(&o, 0x2000, 0x10), none);
     ck_assert_str_eq(hookable_place(&o, 0x1001, UINT64_MAX), none);
     ck_assert_ptr_null(hookable_type(STT_FUNC));
     ck_assert_ptr_null(hookable_type(STT_GNU_IFUNC));
