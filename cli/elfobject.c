@@ -276,7 +276,7 @@ static const char *object_judge_code(const struct elfobject *o, const Elf64_Sym 
 
     if (o->high - o->low > INSN_REACH - ROOM)
         return "there is no room for a trampoline within 2 GiB of it";
-    return bytes ? hookable_code(segment, bytes, y->st_value, y->st_size) : "its file is cut off";
+    return bytes ? hookable_code(segment, bytes, y->st_value, y->st_size, NULL) : "its file is cut off";
 #else
     (void)o;
     (void)y;

@@ -93,19 +93,48 @@ const char *hookable_place(const struct hookable_object *o, uint64_t value, uint
     return hookable_segment(o, value, size) ? NULL : "it does not lie in its object's code, or that cannot be read";
 }
 
-const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size)
-{
 #if defined __x86_64__
+const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size, struct hookable_range *overwritten)
+{
     const struct insn_text text = {.code = bytes, .size = segment->p_filesz, .at = segment->p_vaddr};
     struct insn_move m;
     const char *why = insn_detour(&m, text.code + (value - text.at), size, value, value);
 
-    return why ? why : insn_check_around(&text, value, size, m.from, m.from + m.taken);
+    if (why)
+        return why;
+    if (overwritten)
+        *overwritten = (struct hookable_range){m.from, m.from + m.taken};
+    return insn_check_around(&text, value, size, m.from, m.from + m.taken);
+}
+
+bool hookable_enters(const void *moved, const struct hookable_range *overwritten)
+{
+    const unsigned char *code = moved;
+    struct insn i;
+
+    for (size_t at = 0; at < INSN_MOVED_MAX && !insn_read(&i, code + at, INSN_MOVED_MAX - at); at += i.length) {
+        uint64_t target = i.target_at ? insn_target(&i, code + at, (uintptr_t)code + at) : 0;
+        if (target > overwritten->from && target < overwritten->end)
+            return true;
+    }
+    return false;
+}
 #else
+/* Whoever patches (or does not) says more. */
+const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size, struct hookable_range *overwritten)
+{
     (void)segment;
     (void)bytes;
-    (void)value;
     (void)size;
-    return NULL; /* whoever patches (or does not) says more */
-#endif
+    if (overwritten)
+        *overwritten = (struct hookable_range){value, value};
+    return NULL;
 }
+
+bool hookable_enters(const void *moved, const struct hookable_range *overwritten)
+{
+    (void)moved;
+    (void)overwritten;
+    return false;
+}
+#endif

@@ -38,7 +38,13 @@ const char *hookable_place(const struct hookable_object *o, uint64_t value, uint
 /* The segment whose code holds all of it and can be read; NULL: none does. */
 const ElfW(Phdr) *hookable_segment(const struct hookable_object *o, uint64_t value, uint64_t size);
 /* By its code, in that segment, of which p_filesz bytes may be read at `bytes`. What is left to the library is where the moved
- * begin is to stand, and whether it can write. */
-const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size);
+ * begin is to stand, and whether it can write. *overwritten (NULL: nobody asks) is then what a jump would overwrite of it, `from`
+ * up to `end`, if that can be entered in its middle. */
+struct hookable_range {
+    uint64_t from, end;
+};
+const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size, struct hookable_range *overwritten);
+/* Does a function's begin that was moved to `moved` go into the middle of these bytes? */
+bool hookable_enters(const void *moved, const struct hookable_range *overwritten);
 
 #endif

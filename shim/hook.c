@@ -25,6 +25,7 @@
 enum {
     HOOK_MAX = 8192,
     HOOK_SEEN = 2048, /* further objects are not searched; a large PyTorch process has about 300 */
+    HOOK_NEAR = 4096,    /* between neighbours */
     HOOK_HEADERS = 4096, /* of a file, which are in its first page that is mapped */
     HOOK_SAID = 8     /* refusals of one event that are named; the others are counted */
 };
@@ -181,6 +182,25 @@ static const char *hook_resolve(struct hook_found *f)
     return c.size ? NULL : "it is chosen at run time (IFUNC), and how long the chosen one is stands in no table";
 }
 
+/* Also where the branch of a neighbour cannot be seen any more, since that is hooked already: it stands in a trampoline now. */
+static const char *hook_why_not_code(const struct hookable_object *object, const struct hook_found *f)
+{
+    uintptr_t bias = hooks.object.bias;
+    const ElfW(Phdr) *segment = hookable_segment(object, f->at - bias, f->size);
+    struct hookable_range range = {0, 0};
+    const char *why = hookable_code(segment, (const void *)(bias + segment->p_vaddr), f->at - bias, f->size, &range);
+
+    range.from += bias;
+    range.end += bias;
+    for (size_t i = 0; !why && i < hooks.n_hooks; i++) {
+        const struct hook *h = &hooks.hook[i];
+        uintptr_t apart = h->at > f->at ? h->at - f->at : f->at - h->at;
+        if (h->object && apart < HOOK_NEAR && hookable_enters(h->original, &range))
+            why = "something else seems to branch into its first bytes";
+    }
+    return why;
+}
+
 static const char *hook_install(size_t event, struct hook_found *f)
 {
     struct hookable_object object = hook_hookable();
@@ -203,8 +223,7 @@ static const char *hook_install(size_t event, struct hook_found *f)
     if (!h)
         return "there are too many hooked functions";
     if (!h->object) {
-        const ElfW(Phdr) *segment = hookable_segment(&object, f->at - hooks.object.bias, f->size);
-        why = hookable_code(segment, (const void *)(hooks.object.bias + segment->p_vaddr), f->at - hooks.object.bias, f->size);
+        why = hook_why_not_code(&object, f);
         if (why)
             return why;
         hook_extent(&hooks.object, &low, &high);

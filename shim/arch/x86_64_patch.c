@@ -13,7 +13,6 @@ enum {
     PATCH_SLOT = 128,         /* one trampoline */
     PATCH_REGION = 64 * 1024, /* what is mapped at once */
     PATCH_REGIONS = 256,
-    PATCH_NEAR = 4096, /* between neighbours */
     PATCH_STEP = 1 << 20 /* between two places that are tried */
 };
 
@@ -111,25 +110,6 @@ static bool patch_jump(int fd, uintptr_t at, uintptr_t to)
     return patch_write(fd, at, jump, sizeof jump);
 }
 
-/* Does the moved begin of a function that was hooked before go into these bytes? Where it was cannot be read any more. */
-static bool patch_is_entered(uintptr_t from, uintptr_t end)
-{
-    for (size_t r = 0; r < patch_regions; r++)
-        for (size_t used = 0; used < patch_region[r].used; used += PATCH_SLOT) {
-            const struct patch_slot *s = (const struct patch_slot *)(patch_region[r].at + used);
-            const struct hook *h = s->code[0] == 0xff && s->code[1] == 0x35 ? s->hook : NULL;
-            struct insn i;
-            if (!h || !h->object || (h->at > from ? h->at - from : from - h->at) > PATCH_NEAR)
-                continue;
-            for (size_t at = 0; at < INSN_MOVED_MAX && !insn_read(&i, s->moved + at, INSN_MOVED_MAX - at); at += i.length) {
-                uint64_t target = i.target_at ? insn_target(&i, s->moved + at, (uintptr_t)s->moved + at) : from;
-                if (target > from && target < end)
-                    return true;
-            }
-        }
-    return false;
-}
-
 const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, uintptr_t high)
 {
     const unsigned char *code = (const unsigned char *)h->at;
@@ -144,8 +124,6 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
     if (!h->slot)
         return "there is no room for a trampoline within 2 GiB of it";
     why = insn_detour(&m, code, size, h->at, (uintptr_t)h->slot + offsetof(struct patch_slot, moved));
-    if (!why && patch_is_entered(m.from, m.from + m.taken))
-        why = "something else seems to branch into its first bytes";
     if (why)
         return why;
     h->original = (const void *)m.to;
