@@ -161,6 +161,10 @@ check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
+# Real servers; takes two minutes and a JVM, so it is no part of `make check`.
+check-servers: all
+	scripts/install-deps servers
+	scripts/$@ $(BUILD)
 
 benches: $(BENCHES)
 bench: all workload benches
@@ -183,4 +187,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(BUILD)/insn/zydis $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm benches bench demo docs install install-deps clean
+.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean
