@@ -170,12 +170,13 @@ static void object_note_kind(void *context, const char *name, const Elf64_Sym *s
 static void object_note(void *context, const char *name, const Elf64_Sym *symbol)
 {
     struct elfobject *o = context;
+    struct hookable_walk walk = {0, NULL};
     char refused[HOOKABLE_NAME_MAX];
     const char *why;
 
     if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || strlen(name) >= sizeof refused)
         return;
-    for (size_t i = 0; hookable_name(name, o->libc) && hookable_refused(i, o->libc, refused, &why); i++) {
+    while (hookable_name(name, o->libc) && hookable_refused(&walk, o->libc, refused, &why)) {
         if (strcmp(refused, name) != 0)
             continue;
         struct refused *more = realloc(o->refused, (o->n_refused + 1) * sizeof *more);

@@ -40,18 +40,22 @@ const char *hookable_name(const char *name, bool libc)
     return NULL;
 }
 
-bool hookable_refused(size_t i, bool libc, char *name, const char **why)
+bool hookable_refused(struct hookable_walk *w, bool libc, char *name, const char **why)
 {
-    for (size_t list = 0; list < sizeof hookable_not / sizeof *hookable_not; list++) {
-        const char *names = hookable_not[list].names, *item;
-        size_t n;
-        while (libc >= hookable_not[list].libc && parse_item(&names, &item, &n))
-            if (!memchr(item, '*', n) && n < HOOKABLE_NAME_MAX && i-- == 0) {
+    const char *item;
+    size_t n;
+
+    for (; w->list < sizeof hookable_not / sizeof *hookable_not; w->list++) {
+        if (!w->rest)
+            w->rest = hookable_not[w->list].names;
+        while (libc >= hookable_not[w->list].libc && parse_item(&w->rest, &item, &n))
+            if (!memchr(item, '*', n) && n < HOOKABLE_NAME_MAX) {
                 memcpy(name, item, n);
                 name[n] = '\0';
-                *why = hookable_not[list].why;
+                *why = hookable_not[w->list].why;
                 return true;
             }
+        w->rest = NULL;
     }
     return false;
 }

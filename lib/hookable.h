@@ -14,10 +14,14 @@
 /* By its name as symbol tables have it. `libc`: the object is that, which defines HOOKABLE_LIBC. */
 #define HOOKABLE_LIBC "gnu_get_libc_version"
 const char *hookable_name(const char *name, bool libc);
-/* A function that is refused by its name is not hooked by another name that it has either: the i-th name without wildcards of
- * those, into a buffer of HOOKABLE_NAME_MAX bytes, and why; false: there are no more. */
+/* A function that is refused by its name is not hooked by another name that it has either: the next name without wildcards of
+ * those, from a walk that begins as {0}, into a buffer of HOOKABLE_NAME_MAX bytes, and why; false: there are no more. */
 #define HOOKABLE_NAME_MAX 32
-bool hookable_refused(size_t i, bool libc, char *name, const char **why);
+struct hookable_walk {
+    size_t list;
+    const char *rest;
+};
+bool hookable_refused(struct hookable_walk *w, bool libc, char *name, const char **why);
 
 struct hookable_object {
     bool own;    /* it is this library, */

@@ -43,13 +43,14 @@ static void hook_refused_own(struct hook_refused *r, const struct link_map *own)
 void hook_refused_read(struct hook_refused *r, const struct object *o)
 {
     const struct link_map *own = real_own();
+    struct hookable_walk walk = {0, NULL};
     char name[HOOKABLE_NAME_MAX];
     const char *why;
 
     r->n = 0;
     r->libc = o->has_symbols && elfsym_find(&o->symbols, HOOKABLE_LIBC);
     /* The object is not relocated perhaps, and no resolver may be called then: plain functions only. */
-    for (size_t i = 0; o->has_symbols && hookable_refused(i, r->libc, name, &why); i++) {
+    while (o->has_symbols && hookable_refused(&walk, r->libc, name, &why)) {
         const ElfW(Sym) *y = elfsym_find(&o->symbols, name);
         if (y && ELF64_ST_TYPE(y->st_info) == STT_FUNC)
             hook_refused_add(r, o->bias + y->st_value, why);
