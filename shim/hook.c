@@ -103,21 +103,6 @@ static struct hookable_object hook_hookable(void)
     return h;
 }
 
-static void hook_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
-{
-    *low = UINTPTR_MAX;
-    *high = 0;
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        if (p->p_type != PT_LOAD)
-            continue;
-        if (o->bias + p->p_vaddr < *low)
-            *low = o->bias + p->p_vaddr;
-        if (o->bias + p->p_vaddr + p->p_memsz > *high)
-            *high = o->bias + p->p_vaddr + p->p_memsz;
-    }
-}
-
 /* The hook of an address, or a free one, whose `object` is still 0; NULL: there are too many. */
 static struct hook *hook_of(uintptr_t at)
 {
@@ -226,7 +211,7 @@ static const char *hook_install(size_t event, struct hook_found *f)
         why = hook_why_not_code(&object, f);
         if (why)
             return why;
-        hook_extent(&hooks.object, &low, &high);
+        object_extent(&hooks.object, &low, &high);
         h->at = f->at;
         h->events = 0;
         h->stack = 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "hookable.h"
 #include "object.h"
 #include "sys.h"
 
@@ -93,6 +94,28 @@ bool object_has(const struct object *o, uint64_t offset, const void *bytes, size
             return memcmp((const void *)(o->bias + p->p_vaddr + from), bytes, n) == 0;
     }
     return false;
+}
+
+bool object_is_code(const struct object *o, uintptr_t at, size_t size)
+{
+    const struct hookable_object h = {.segments = o->segments, .n_segments = o->n_segments};
+
+    return hookable_segment(&h, at - o->bias, size) != NULL;
+}
+
+void object_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
+{
+    *low = UINTPTR_MAX;
+    *high = 0;
+    for (size_t k = 0; k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (o->bias + p->p_vaddr < *low)
+            *low = o->bias + p->p_vaddr;
+        if (o->bias + p->p_vaddr + p->p_memsz > *high)
+            *high = o->bias + p->p_vaddr + p->p_memsz;
+    }
 }
 
 static long object_file_read(void *context, void *buffer, size_t n, uint64_t offset)

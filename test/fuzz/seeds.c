@@ -89,6 +89,9 @@ static const struct {
     SEED("code", "\0\0\0\x20\x31\xc0\xff\xc0\x74\x10\xe9\x01\0\0\0\xeb\xf4\xc3\x90\x90\x90\x90\x90\x90\xe8\xee\xff\xff\xff"),
     SEED("code", "\0\1\0\0\1\x1b\3\x3b\x14\0\0\0\1\0\0\0\0\1\0\0\x30\0\0\0\0\0\0\0\x14\0\0\0\0\0\0\0\1zR\0\1x\x10\1\x1b"
                  "\0\0\0\0\0\0\0\x10\0\0\0\x1c\0\0\0\xc8\0\0\0M\0\0\0\0\0\0\0"),
+    SEED("event", "ready=log:\"loaded; x->y\"->mark;mmap:4G;munmap:512MiB->mark;log:a b;mmap:0;log:"),
+    SEED("match", "load finished|ready|aab|a\0the load finished\nxload fin\xe8ished aaaaab\n ready"),
+    SEED("match", "abcab|bc|cabc|x\0abcabcabcabcxabcab\nabc"),
     SEED("glob", "lib*.so.[0-9]\0libfoo.so.6"),
     SEED("glob", "*a*b*[!c]?\0xxaxxbxxdd"),
     SEED("preload", "/a.so:/opt/x/libgiveback.so /b.so:libgiveback.so\0/opt/x/libgiveback.so"),
