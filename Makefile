@@ -21,6 +21,9 @@ DEPEND = -MMD -MP -MF $@.d
 SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -ffunction-sections -fdata-sections \
   -iquote lib -iquote shim
 
+# Of the tool alone: the library in a host links libc and nothing else.
+CLI_LIBS := -ldw -lelf -ljson-c -liberty
+
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call objects,$(wildcard lib/*.c))
 SHIM_OBJ := $(call objects,$(wildcard shim/*.c shim/arch/$(MACHINE)*.c shim/arch/$(MACHINE)*.S))
@@ -47,7 +50,7 @@ $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
 	  -Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,defs,--as-needed,-z,noseparate-code,--hash-style=gnu,-O1 \
 	  -o $@ $(SHIM_OBJ) $(LIB_OBJ)
 $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
-	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ $(CLI_LIBS)
 
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
@@ -63,6 +66,7 @@ $(BUILD)/obj/%.o: %.S
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
 
 $(BUILD)/obj/shim/hook_python.o: shim/hook_python.py
+$(BUILD)/obj/cli/symbols_python.o: cli/symbols_python.py
 
 # Tests: sources are found by name, one program a folder; every victim and every bench is a program of its own.
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
@@ -109,7 +113,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool docs preload watched workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit insn objects tool symbols docs preload watched workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -137,6 +141,8 @@ check-objects: all
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
 check-tool: all
 	scripts/check-tool $(BUILD)
+check-symbols: all $(VICTIMS)
+	scripts/check-symbols $(BUILD)
 check-docs: all
 	scripts/check-docs $(BUILD)
 check-fuzz: $(BUILD)/fuzz/parsers
@@ -147,9 +153,10 @@ check-tsan:
 	$(MAKE) SANITIZE=thread tsan
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
-# Only the victims that it runs: others use system calls that x86-64 alone has.
+# Without the tool, whose libraries are there for this machine only; and only the victims that it runs: others use system calls
+# that x86-64 alone has.
 check-aarch64:
-	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
+	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 $(BUILD)/aarch64/libgiveback.so $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)

@@ -51,6 +51,15 @@ struct event {
  * and what was expected, and counts the others; it stays empty when all were good. */
 size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint);
 
+/* For who rewrites a value: its next item, and of that the argument, where both stand with their quotes and as the argument is
+ * without them. `kind` is EVENT_KINDS, and the argument empty, where there is no such kind or it cannot be read. false: there
+ * is no further item. */
+struct event_piece {
+    const char *at;
+    size_t n;
+};
+bool event_next(const char **value, struct event_piece *item, enum event_kind *kind, struct event_piece *argument, char *text, size_t size);
+
 /* The two parts of py:MODULE:QUALNAME behind the prefix. 0, or -EINVAL. The module's name is `module_length` bytes from
  * *module on, the rest is *function. */
 int event_python_target(const char *argument, const char **module, size_t *module_length, const char **function);

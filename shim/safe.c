@@ -16,6 +16,7 @@
 #define SAFE_LOOK_NS 100000000L /* looks again after so long, whatever is said */
 #define SAFE_PATIENCE 300       /* so often without progress: half a minute */
 #define SAFE_TURN_NS 2000000000 /* so long a thread waits for the one that is at a safe point already */
+#define SAFE_LEAVING_MS 1000    /* so long a worker that has decided to end may take, as its successor waits for it */
 
 /* See that there is a worker. false: there can be none. */
 static bool safe_worker(struct post *p)
@@ -80,13 +81,27 @@ static bool safe_turn(struct post *p, int self)
     }
 }
 
+/* Has work of ours come through a hook? The worker calls what the allocators call, and this function what makes a thread. The id of
+ * a worker that has ended is kept until the next one, and may soon be another thread's. */
+static bool safe_is_ours(struct post *p, int self)
+{
+    if (self == __atomic_load_n(&p->owner, __ATOMIC_SEQ_CST))
+        return true;
+    return self == __atomic_load_n(&p->worker_tid, __ATOMIC_SEQ_CST) &&
+           (__atomic_load_n(&p->worker, __ATOMIC_SEQ_CST) == POST_RUNNING ||
+            sys_clock(CLOCK_MONOTONIC) / 1000000 - __atomic_load_n(&p->worker_left_ms, __ATOMIC_SEQ_CST) < SAFE_LEAVING_MS);
+}
+
 void safe_point(unsigned event)
 {
     int saved = errno;
     struct post *p = post_own();
+    int self = (int)sys0(SYS_gettid);
 
+    if (p && safe_is_ours(p, self))
+        return;
     /* Not its turn: another thread's release runs for long, and what this one asked follows it, unwaited for. */
-    if (p && safe_turn(p, (int)sys0(SYS_gettid))) {
+    if (p && safe_turn(p, self)) {
         unsigned ticket = post_event(p, event);
 
         for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p);) {

@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "../json.h"
+#include "ehframe.h"
 #include "elffile.h"
 #include "event.h"
 #include "glob.h"
+#include "insn_around.h"
+#include "insn_x86_64.h"
 #include "match.h"
 #include "options.h"
 #include "parse.h"
@@ -326,6 +329,44 @@ static void fuzz_event(const char *data, size_t n)
     free(value);
 }
 
+/* The pieces stand in the value one behind the other, and an argument within its item. */
+static void fuzz_pieces(const char *data, size_t n)
+{
+    char *value = fuzz_string(data, n), text[64];
+    const char *rest = value, *end = value;
+    struct event_piece item, argument;
+    enum event_kind kind;
+
+    while (event_next(&rest, &item, &kind, &argument, text, sizeof text)) {
+        FUZZ_HOLDS(item.n && item.at >= end && item.at + item.n <= rest && rest <= value + strlen(value));
+        FUZZ_HOLDS(argument.at >= item.at && argument.at + argument.n <= item.at + item.n);
+        FUZZ_HOLDS(kind <= EVENT_KINDS && strlen(text) <= argument.n && (kind < EVENT_KINDS || !*text));
+        end = item.at + item.n;
+    }
+    FUZZ_HOLDS(!item.n && !*rest);
+    free(value);
+}
+
+/* Any bytes as code, and as tables of unwinding: what is read lies in them. */
+static void fuzz_code(const char *data, size_t n)
+{
+    const size_t head = 4;
+    const unsigned char *b = (const unsigned char *)data;
+
+    if (n < head + INSN_JUMP + INSN_ENDBR64)
+        return;
+    const struct insn_text text = {b + head, n - head, 0x10000};
+    const struct ehframe e = {.memory = b + head, .size = n - head, .at = 0x10000, .header = 0x10000 + b[2] % 8};
+    size_t from = (size_t)(b[0] | b[1] << 8) % text.size, size = 1 + b[3] % (text.size - from);
+    struct insn_move m;
+    const char *why = insn_detour(&m, text.code + from, size, text.at + from, text.at + from);
+
+    if (!why)
+        why = insn_check_around(&text, text.at + from, size, m.from, m.from + m.taken);
+    FUZZ_HOLDS(!why || fuzz_is_printable(why));
+    FUZZ_HOLDS(ehframe_size(&e, 0x10000 + from) <= UINT32_MAX);
+}
+
 /* The first string is texts with '|' between them, the second a stream, in which a piece ends behind some of the bytes. What each
  * piece completes is what strstr finds in the lines up to its end and had not found up to its begin. */
 static void fuzz_match(const char *data, size_t n)
@@ -387,6 +428,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"procfs", fuzz_procfs},   {"uncertain", fuzz_uncertain}, {"options", fuzz_options}, {"glob", fuzz_glob},
     {"preload", fuzz_preload}, {"expand", fuzz_expand},       {"record", fuzz_record},   {"signal", fuzz_signal},
     {"text", fuzz_text},       {"elffile", fuzz_elffile},   {"event", fuzz_event},
+    {"pieces", fuzz_pieces},   {"code", fuzz_code},
     {"match", fuzz_match},
 };
 const size_t fuzz_n_targets = sizeof fuzz_targets / sizeof *fuzz_targets;

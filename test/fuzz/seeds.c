@@ -85,6 +85,10 @@ static const struct {
     SEED("options", "GIVEBACK=off"),
     SEED("event", "weight load=exit:py:a.b:C.load->mark; enter:py:x:f;\"a;b\"=exit:py:\"m\":f->release"),
     SEED("event", "exit:py:__main__:f;exot:py:m:f;exit:py:m:f->"),
+    SEED("pieces", "a label=exit:lib.so:ns::f(int, char const*)->mark;enter:\"C::operator->\\\"\" -> mark ;; exit:f"),
+    SEED("code", "\0\0\0\x20\x31\xc0\xff\xc0\x74\x10\xe9\x01\0\0\0\xeb\xf4\xc3\x90\x90\x90\x90\x90\x90\xe8\xee\xff\xff\xff"),
+    SEED("code", "\0\1\0\0\1\x1b\3\x3b\x14\0\0\0\1\0\0\0\0\1\0\0\x30\0\0\0\0\0\0\0\x14\0\0\0\0\0\0\0\1zR\0\1x\x10\1\x1b"
+                 "\0\0\0\0\0\0\0\x10\0\0\0\x1c\0\0\0\xc8\0\0\0M\0\0\0\0\0\0\0"),
     SEED("event", "ready=log:\"loaded; x->y\"->mark;mmap:4G;munmap:512MiB->mark;log:a b;mmap:0;log:"),
     SEED("match", "load finished|ready|aab|a\0the load finished\nxload fin\xe8ished aaaaab\n ready"),
     SEED("match", "abcab|bc|cabc|x\0abcabcabcabcxabcab\nabc"),
