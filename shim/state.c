@@ -24,6 +24,7 @@
 #include "sink.h"
 #include "sys.h"
 #include "text.h"
+#include "watch.h"
 #include "worker.h"
 
 static struct settings state_settings;
@@ -90,6 +91,17 @@ static void state_watch(void)
         signal_want_worker(p);
 }
 
+/* The events of GIVEBACK_ON, but those that the environment says are not wanted; how many. */
+static size_t state_read_events(char *const *environment)
+{
+    size_t n = options_events(state_events, EVENT_MAX, environment), kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (state_events[i].kind != EVENT_PRESSURE || event_pressure_start(environment))
+            state_events[kept++] = state_events[i];
+    return kept;
+}
+
 /* glibc hands a constructor what main gets. */
 __attribute__((constructor)) static void state_start(int argc, char **argv, char **environment)
 {
@@ -121,7 +133,7 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     record_write_start(&state_settings);
     release_configure(&state_settings);
     policy_configure(&state_settings);
-    n = options_events(state_events, EVENT_MAX, environment);
+    n = state_read_events(environment);
     worker_start(&state_settings, state_events, n, state_program);
     if (state_settings.drop_children)
         state_drop(environment);

@@ -12,6 +12,7 @@
 #include "options.h"
 #include "parse.h"
 #include "preload.h"
+#include "pressure.h"
 #include "procfs.h"
 #include "reason.h"
 #include "record.h"
@@ -312,13 +313,33 @@ static void fuzz_event(const char *data, size_t n)
         const struct event *e = &events[i];
         FUZZ_HOLDS(e->kind < EVENT_KINDS && (e->action == RECORD_RELEASE || e->action == RECORD_MARK));
         FUZZ_HOLDS(strnlen(e->label, sizeof e->label) < sizeof e->label);
-        if (strncmp(e->argument, "py:", 3) == 0)
+        if (event_table[e->kind].takes != EVENT_TAKES_TARGET)
+            FUZZ_HOLDS(e->amount >= 0 && (e->amount || event_table[e->kind].argument[0] == '[' || !event_table[e->kind].argument[0]));
+        else if (strncmp(e->argument, "py:", 3) == 0)
             FUZZ_HOLDS(event_python_target(e->argument, &module, &length, &function) == 0 && length && *function);
         else
             FUZZ_HOLDS(event_native_target(e->argument, &native) == 0 && native.symbol[0] && native.stack && native.stack % 16 == 0);
-        FUZZ_HOLDS(strcmp(strchr(e->name, ':') + 1, e->argument) == 0);
+        const char *colon = strchr(e->name, ':');
+        FUZZ_HOLDS(strcmp(colon ? colon + 1 : "", e->argument) == 0);
     }
     free(value);
+}
+
+/* What can be decoded is three bytes for four digits at most; a path that was found is absolute and of that file. */
+static void fuzz_pressure(const char *data, size_t n)
+{
+    char *first, *second, path[256], cgroup[128];
+    unsigned char bytes[512];
+
+    fuzz_strings(data, n, &first, &second);
+    long length = pressure_decode(first, bytes, sizeof bytes);
+    FUZZ_HOLDS(length == -EINVAL || length == -ENOBUFS || (length >= 0 && (size_t)length * 4 <= strlen(first) * 3));
+    int error = pressure_cgroup(data, n, cgroup, sizeof cgroup);
+    FUZZ_HOLDS(error == 0 ? *cgroup == '/' : error == -ENODATA || error == -ENAMETOOLONG);
+    error = pressure_file(data, n, error ? "/" : cgroup, path, sizeof path);
+    FUZZ_HOLDS(error == 0 ? strlen(path) >= 16 && strcmp(path + strlen(path) - 16, "/memory.pressure") == 0 : error == -ENOENT || error == -ENAMETOOLONG);
+    free(first);
+    free(second);
 }
 
 static const char *const fuzz_names[] = {"mallctl", "mi_collect", "malloc_trim"};
@@ -350,6 +371,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"procfs", fuzz_procfs},   {"uncertain", fuzz_uncertain}, {"options", fuzz_options}, {"glob", fuzz_glob},
     {"preload", fuzz_preload}, {"expand", fuzz_expand},       {"record", fuzz_record},   {"signal", fuzz_signal},
     {"text", fuzz_text},       {"elffile", fuzz_elffile},   {"event", fuzz_event},
+    {"pressure", fuzz_pressure},
 };
 const size_t fuzz_n_targets = sizeof fuzz_targets / sizeof *fuzz_targets;
 
