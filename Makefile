@@ -83,10 +83,10 @@ $(BUILD)/victim/%.py: test/victim/%.py
 	cp $< $@
 $(BUILD)/victim/%: test/victim/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
-	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
+	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 # -rdynamic: GIVEBACK_CALL must find a function of the latency bench's host.
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
@@ -164,7 +164,11 @@ docs: $(BUILD)/giveback
 install: all
 	install -D -m 755 $(BUILD)/giveback $(DESTDIR)$(PREFIX)/bin/giveback
 	install -D -m 644 $(BUILD)/libgiveback.so $(DESTDIR)$(LIBDIR)/libgiveback.so
+	install -D -m 644 lib/giveback.h $(DESTDIR)$(PREFIX)/include/giveback.h
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/giveback.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/giveback.pc
 	install -D -m 644 docs/giveback.1 $(DESTDIR)$(PREFIX)/share/man/man1/giveback.1
+	install -D -m 644 docs/libgiveback.3 $(DESTDIR)$(PREFIX)/share/man/man3/libgiveback.3
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/giveback/LICENSE
 install-deps:
 	scripts/install-deps build check demo

@@ -4,11 +4,13 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 #include "alloc.h"
 #include "notice.h"
 #include "post.h"
+#include "procfs.h"
 #include "state.h"
 #include "sys.h"
 #include "worker.h"
@@ -80,28 +82,79 @@ static bool safe_turn(struct post *p, int self)
     }
 }
 
-void safe_point(unsigned event)
+/* Would it wait for itself? The worker may get here by a function that it calls, the owner by an allocator that it flushes. */
+static bool safe_is_within(struct post *p, int self)
 {
-    int saved = errno;
+    return __atomic_load_n(&p->owner, __ATOMIC_SEQ_CST) == self ||
+           (__atomic_load_n(&p->worker, __ATOMIC_SEQ_CST) == POST_RUNNING && __atomic_load_n(&p->worker_tid, __ATOMIC_SEQ_CST) == self);
+}
+
+/* Post it, and wait until it has been carried out. false: it was not. */
+static bool safe_wait(struct post *p, unsigned event)
+{
+    unsigned ticket = post_event(p, event);
+
+    for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p);) {
+        unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
+
+        if (__atomic_load_n(&p->owner, __ATOMIC_RELAXED) == (int)sys0(SYS_gettid))
+            safe_flush(p);
+        if (!safe_is_done(p, event, ticket) && post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS) == -ETIMEDOUT)
+            patience--;
+    }
+    return safe_is_done(p, event, ticket);
+}
+
+/* The owner's alone. */
+static void safe_set_label(struct post *p, const char *label)
+{
+    size_t n = label ? strnlen(label, sizeof p->label - 1) : 0;
+
+    memcpy(p->label, label ? label : "", n);
+    p->label[n] = '\0';
+}
+
+/* `late`: what is left for the worker when another thread's release runs for long, and nobody waits for it; 0: nothing. */
+static int safe_run(unsigned event, const char *label, unsigned late)
+{
+    int saved = errno, self = (int)sys0(SYS_gettid), result = 0;
     struct post *p = post_own();
 
-    /* Not its turn: another thread's release runs for long, and what this one asked follows it, unwaited for. */
-    if (p && safe_turn(p, (int)sys0(SYS_gettid))) {
-        unsigned ticket = post_event(p, event);
-
-        for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p);) {
-            unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
-
-            safe_flush(p);
-            if (!safe_is_done(p, event, ticket) &&
-                post_wait((int *)&p->progress, (int)progress, SAFE_LOOK_NS) == -ETIMEDOUT)
-                patience--;
-        }
+    if (!p || safe_is_within(p, self))
+        return 0;
+    if (safe_turn(p, self)) {
+        safe_set_label(p, label);
+        if (safe_wait(p, event))
+            result = __atomic_load_n(&p->result, __ATOMIC_SEQ_CST);
+        safe_set_label(p, NULL);
         __atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
         post_progress(p);
-    } else if (p) {
-        post_event(p, event);
+    } else if (late) {
+        post_event(p, late);
         safe_worker(p);
     }
     errno = saved;
+    return result;
+}
+
+void safe_point(unsigned event)
+{
+    safe_run(event, NULL, event);
+}
+
+int safe_call(unsigned event, const char *label)
+{
+    return safe_run(event, label, event == POST_CALL_RELEASE ? POST_CALL_LATE : 0);
+}
+
+int64_t safe_anon(void)
+{
+    int saved = errno;
+    struct post *p = post_own();
+    int64_t anon = PROCFS_UNKNOWN;
+
+    if (p && !safe_is_within(p, (int)sys0(SYS_gettid)) && safe_wait(p, POST_CALL_ANON))
+        anon = __atomic_load_n(&p->anon, __ATOMIC_SEQ_CST);
+    errno = saved;
+    return anon;
 }

@@ -16,6 +16,7 @@
 #include "alloc.h"
 #include "event.h"
 #include "gate.h"
+#include "memory.h"
 #include "options.h"
 #include "policy.h"
 #include "post.h"
@@ -203,7 +204,39 @@ static void worker_flush(struct alloc_copy *c)
 
 static bool worker_is_automatic(unsigned event)
 {
-    return event != POST_SIGNAL && event_table[worker_events[event - 1].kind].automatic;
+    return event > POST_SIGNAL && event < POST_CALL_RELEASE && event_table[worker_events[event - 1].kind].automatic;
+}
+
+/* What the event is called in its record, and what is to be done. */
+static void worker_describe(struct record *r, struct post *p, unsigned event)
+{
+    static char label[POST_LABEL_MAX];
+
+    r->event = worker_signal;
+    r->action = RECORD_RELEASE;
+    if (event >= POST_CALL_RELEASE) {
+        r->event = event == POST_CALL_MARK ? "giveback_mark" : "giveback_release";
+        r->action = event == POST_CALL_MARK ? RECORD_MARK : RECORD_RELEASE;
+        memcpy(label, p->label, sizeof label);
+        label[sizeof label - 1] = '\0'; /* an owner that has given up writes another one meanwhile */
+        r->label = event != POST_CALL_LATE && label[0] ? label : NULL;
+    } else if (event != POST_SIGNAL) {
+        const struct event *e = &worker_events[event - 1];
+
+        r->event = e->name;
+        r->label = e->label[0] ? e->label : NULL;
+        r->action = e->action;
+    }
+}
+
+/* What the call returns that has asked for it. */
+static int worker_result(const struct record *r)
+{
+    int succeeded = 0;
+
+    for (unsigned i = 0; i < r->n_allocators; i++)
+        succeeded += !r->allocator[i].error;
+    return r->action == RECORD_MARK ? 1 : succeeded;
 }
 
 /* false: it was cut short, and is to be made again when a worker may be there again. */
@@ -211,19 +244,15 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
 {
     static struct record r; /* there is one worker, and its stack is small */
 
+    if (event == POST_CALL_ANON) {
+        __atomic_store_n(&p->anon, memory_anon(), __ATOMIC_SEQ_CST);
+        return true;
+    }
     memset(&r, 0, sizeof r);
     r.time_ms = worker_clock_ms(CLOCK_REALTIME);
     r.pid = p->pid;
     r.program = worker_program;
-    r.event = worker_signal;
-    r.action = RECORD_RELEASE;
-    if (event != POST_SIGNAL) {
-        const struct event *e = &worker_events[event - 1];
-
-        r.event = e->name;
-        r.label = e->label[0] ? e->label : NULL;
-        r.action = e->action;
-    }
+    worker_describe(&r, p, event);
     r.merged = times - 1;
     if (r.action == RECORD_MARK)
         release_mark(&r);
@@ -233,9 +262,10 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
         return false;
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         r.reason = "the program was ending, so not everything was asked";
+    if (event >= POST_CALL_RELEASE)
+        __atomic_store_n(&p->result, worker_result(&r), __ATOMIC_SEQ_CST);
     bool worth_a_line = policy_acted(&r, worker_is_automatic(event), sys_clock(CLOCK_MONOTONIC));
-    if (worth_a_line || r.action == RECORD_MARK)
-        record_write(&r);
+    record_write(&r, worth_a_line || r.action == RECORD_MARK);
     watch_acted(&r, event);
     return true;
 }
