@@ -109,7 +109,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit insn objects tool docs preload metrics workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -147,6 +147,8 @@ check-aarch64:
 	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch check-vllm: all workload
+	scripts/$@ $(BUILD)
+check-metrics: all $(BUILD)/victim/hold $(BUILD)/victim/calls
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)

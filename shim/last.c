@@ -19,9 +19,9 @@ void last_put(int pid, const char *json, size_t n)
     n = n < RECORD_MAX ? n : RECORD_MAX;
     __atomic_store_n(&last_records[at].pid, 0, __ATOMIC_SEQ_CST); /* a child forked now has none rather than half of one */
     for (size_t i = 0; i < n; i++)
-        __atomic_store_n(&last_records[at].text[i], json[i], __ATOMIC_RELAXED);
-    __atomic_store_n(&last_records[at].n, n, __ATOMIC_RELAXED);
-    __atomic_store_n(&last_records[at].pid, pid, __ATOMIC_RELAXED);
+        __atomic_store_n(&last_records[at].text[i], json[i], __ATOMIC_RELEASE);
+    __atomic_store_n(&last_records[at].n, n, __ATOMIC_RELEASE);
+    __atomic_store_n(&last_records[at].pid, pid, __ATOMIC_RELEASE);
     __atomic_store_n(&last_turn, turn, __ATOMIC_SEQ_CST);
 }
 
@@ -31,12 +31,13 @@ int last_copy(char *buffer, size_t size)
     unsigned turn;
     size_t n;
 
-    do {
+    do { /* whoever reads a byte of the record after the next one also reads that the turn has gone on */
         turn = __atomic_load_n(&last_turn, __ATOMIC_SEQ_CST);
-        n = __atomic_load_n(&last_records[turn & 1].pid, __ATOMIC_RELAXED) == own ? __atomic_load_n(&last_records[turn & 1].n, __ATOMIC_RELAXED) : 0;
+        n = __atomic_load_n(&last_records[turn & 1].n, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&last_records[turn & 1].pid, __ATOMIC_ACQUIRE) != own)
+            n = 0;
         for (size_t i = 0; i < n && i + 1 < size; i++)
-            buffer[i] = __atomic_load_n(&last_records[turn & 1].text[i], __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+            buffer[i] = __atomic_load_n(&last_records[turn & 1].text[i], __ATOMIC_ACQUIRE);
     } while (turn != __atomic_load_n(&last_turn, __ATOMIC_SEQ_CST));
     if (size)
         buffer[n < size ? n : size - 1] = '\0';

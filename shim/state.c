@@ -12,6 +12,7 @@
 #include "glob.h"
 #include "hook.h"
 #include "hook_python.h"
+#include "metrics_write.h"
 #include "notice.h"
 #include "options.h"
 #include "policy.h"
@@ -131,6 +132,7 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     state_seccomp = sys1(SYS_prctl, PR_GET_SECCOMP);
     state_privileges = sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
     record_write_start(&state_settings);
+    metrics_write_start(&state_settings, state_program);
     release_configure(&state_settings);
     policy_configure(&state_settings);
     n = state_read_events(environment);

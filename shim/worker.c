@@ -17,6 +17,7 @@
 #include "event.h"
 #include "gate.h"
 #include "memory.h"
+#include "metrics_write.h"
 #include "options.h"
 #include "policy.h"
 #include "post.h"
@@ -202,9 +203,15 @@ static void worker_flush(struct alloc_copy *c)
     __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
 }
 
+/* As metrics count them. */
+static unsigned worker_kind(unsigned event)
+{
+    return event == POST_SIGNAL ? METRICS_SIGNAL : event >= POST_CALL_RELEASE ? METRICS_CALL : worker_events[event - 1].kind;
+}
+
 static bool worker_is_automatic(unsigned event)
 {
-    return event > POST_SIGNAL && event < POST_CALL_RELEASE && event_table[worker_events[event - 1].kind].automatic;
+    return worker_kind(event) < EVENT_KINDS && event_table[worker_kind(event)].automatic;
 }
 
 /* What the event is called in its record, and what is to be done. */
@@ -265,7 +272,8 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
     if (event >= POST_CALL_RELEASE)
         __atomic_store_n(&p->result, worker_result(&r), __ATOMIC_SEQ_CST);
     bool worth_a_line = policy_acted(&r, worker_is_automatic(event), sys_clock(CLOCK_MONOTONIC));
-    record_write(&r, worth_a_line || r.action == RECORD_MARK);
+    bool written = record_write(&r, worth_a_line);
+    metrics_write_acted(&r, worker_kind(event), !worth_a_line, !written);
     watch_acted(&r, event);
     return true;
 }
@@ -372,6 +380,7 @@ static void worker_open(struct post *p)
 
     policy_open(process != p->pid);
     watch_open(p, worker_events, worker_event_count, process != p->pid, p->pid != worker_process);
+    metrics_write_open(process != p->pid);
     process = p->pid;
     __atomic_store_n(&p->wanted, watch_any(), __ATOMIC_SEQ_CST);
 }

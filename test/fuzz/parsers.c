@@ -9,6 +9,7 @@
 #include "elffile.h"
 #include "event.h"
 #include "glob.h"
+#include "metrics.h"
 #include "options.h"
 #include "parse.h"
 #include "preload.h"
@@ -217,6 +218,37 @@ static void fuzz_fill(struct record *r, const char *data, size_t n)
     }
 }
 
+/* Each line is a comment or one sample, whose labels' values end where their quotes do. */
+static void fuzz_metrics(const struct record *r, const char *program)
+{
+    static struct metrics m;
+    static char text[METRICS_MAX];
+    char *line = text, *end;
+
+    metrics_start(&m);
+    metrics_count(&m, r, (unsigned)r->pid % METRICS_KINDS, r->pid & 1, r->pid & 2);
+    char *name = fuzz_string(program, strnlen(program, 63));
+    FUZZ_HOLDS(metrics_text(&m, name, r->pid, text, sizeof text) == strlen(text));
+    for (; (end = strchr(line, '\n')); line = end + 1) {
+        bool quoted = false;
+        *end = '\0';
+        FUZZ_HOLDS(fuzz_is_printable(line));
+        if (*line == '#')
+            continue;
+        FUZZ_HOLDS(strncmp(line, "giveback_", 9) == 0 && end[-1] >= '0' && end[-1] <= '9');
+        for (const char *c = line; *c; c++)
+            if (quoted && *c == '\\')
+                FUZZ_HOLDS(*++c && strchr("n\"\\", *c));
+            else if (*c == '"')
+                quoted = !quoted;
+            else
+                FUZZ_HOLDS(quoted || strchr(" {},=_.-", *c) || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9'));
+        FUZZ_HOLDS(!quoted);
+    }
+    FUZZ_HOLDS(!*line);
+    free(name);
+}
+
 static void fuzz_record(const char *data, size_t n)
 {
     static struct record r;
@@ -236,6 +268,7 @@ static void fuzz_record(const char *data, size_t n)
     FUZZ_HOLDS(length == strlen(line) && line[length - 1] == '\n');
     line[length - 1] = '\0';
     FUZZ_HOLDS(fuzz_is_printable(line));
+    fuzz_metrics(&r, label);
     free(label);
     free(event);
 }
