@@ -211,10 +211,9 @@ static int pressure_open_any(struct watch *w)
     return -1;
 }
 
-static void event_pressure_open(struct watch *w, int64_t now, bool first, bool forked)
+static void event_pressure_open(struct watch *w, int64_t now, bool first)
 {
     (void)first;
-    (void)forked;
     w->due = WATCH_NEVER;
     w->fd = w->pressure.fd = pressure_open_any(w);
     w->events = w->pressure.psi ? POLLPRI : POLLIN; /* the kernel's file is always readable */
@@ -253,7 +252,7 @@ static void pressure_lost(struct watch *w, int64_t now)
 
     event_pressure_close(w);
     if (again) {
-        event_pressure_open(w, now, false, false);
+        event_pressure_open(w, now, false);
         pressure_rest(w, now);
         return;
     }

@@ -44,7 +44,7 @@ static void watch_open_kick(struct post *p)
         __atomic_store_n(&p->kick, id + 1, __ATOMIC_SEQ_CST);
 }
 
-void watch_open(struct post *p, const struct event *events, size_t n, bool first, bool forked)
+void watch_open(struct post *p, const struct event *events, size_t n, bool first)
 {
     int64_t now = sys_clock(CLOCK_MONOTONIC);
 
@@ -63,7 +63,7 @@ void watch_open(struct post *p, const struct event *events, size_t n, bool first
             *w = (struct watch){.kind = watch_kinds[events[i].kind], .event = &events[i], .number = (unsigned)i + 1};
         w->fd = -1;
         w->events = POLLIN;
-        w->kind->open(w, now, first, forked);
+        w->kind->open(w, now, first);
     }
 }
 
