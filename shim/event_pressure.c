@@ -15,7 +15,8 @@
 
 #define PRESSURE_DATA_MAX 4096
 #define PRESSURE_REST_NS INT64_C(100000000)   /* a FIFO or socket is not looked at again sooner, however much comes */
-#define PRESSURE_AGAIN_NS INT64_C(10000000000) /* what broke sooner after its opening is not opened again */
+#define PRESSURE_AGAIN_NS INT64_C(10000000000) /* what breaks sooner after its opening is opened again, */
+#define PRESSURE_TRIES 3                       /* so often */
 
 /* What systemd's protocol says (systemd.io/MEMORY_PRESSURE), copied: a host may overwrite its environment. */
 static struct {
@@ -245,19 +246,20 @@ static void pressure_rest(struct watch *w, int64_t now)
     w->due = now + PRESSURE_REST_NS;
 }
 
-/* The other end, or the cgroup, is gone. A FIFO that could only be opened for reading has one whenever a writer goes. */
+/* The other end is gone (a service manager that starts anew), or the cgroup is, from which the process was moved before. A FIFO that
+ * could only be opened for reading has an end whenever a writer goes. */
 static void pressure_lost(struct watch *w, int64_t now)
 {
-    bool again = w->pressure.fifo || now - w->pressure.opened >= PRESSURE_AGAIN_NS;
-
+    if (w->pressure.fifo || now - w->pressure.opened >= PRESSURE_AGAIN_NS)
+        w->pressure.tries = 0;
     event_pressure_close(w);
-    if (again) {
+    if (w->pressure.tries++ < PRESSURE_TRIES) {
         event_pressure_open(w, now, false);
         pressure_rest(w, now);
         return;
     }
-    pressure_say(w->pressure.psi ? "pressure: its file reports nothing (a cgroup that was removed, or no trigger was written), so it is not watched any more"
-                                 : "pressure: the other end of MEMORY_PRESSURE_WATCH was closed, so it is not watched any more");
+    pressure_say(w->pressure.psi ? "pressure: its file reports nothing (no trigger was written), so it is not watched any more"
+                                 : "pressure: the other end of MEMORY_PRESSURE_WATCH is closed again and again, so it is not watched any more");
 }
 
 static void event_pressure_look(struct watch *w, int64_t now, short ready)

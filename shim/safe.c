@@ -19,8 +19,16 @@
 #define SAFE_PATIENCE 300       /* so often without progress: half a minute */
 #define SAFE_TURN_NS 2000000000 /* so long a thread waits for the one that is at a safe point already */
 
+static void safe_say(unsigned event, enum notice what, int error)
+{
+    if (event >= POST_CALL_RELEASE)
+        notice_say_call(what, error);
+    else
+        notice_say_event(what, error);
+}
+
 /* See that there is a worker. false: there can be none. */
-static bool safe_worker(struct post *p)
+static bool safe_worker(struct post *p, unsigned event)
 {
     uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
     int none = POST_NO_WORKER, error;
@@ -30,7 +38,7 @@ static bool safe_worker(struct post *p)
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         return false;
     if (state_restricted() || !worker_possible()) {
-        notice_say_event(worker_possible() ? NOTICE_RESTRICTED : NOTICE_NO_THREADS_LIB, 0);
+        safe_say(event, worker_possible() ? NOTICE_RESTRICTED : NOTICE_NO_THREADS_LIB, 0);
         return false;
     }
     if (!__atomic_compare_exchange_n(&p->worker, &none, POST_STARTING, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
@@ -39,7 +47,7 @@ static bool safe_worker(struct post *p)
     error = worker_create(p);
     sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
     if (error)
-        notice_say_event(NOTICE_NO_THREAD, error);
+        safe_say(event, NOTICE_NO_THREAD, error);
     return !error;
 }
 
@@ -94,7 +102,7 @@ static bool safe_wait(struct post *p, unsigned event)
 {
     unsigned ticket = post_event(p, event);
 
-    for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p);) {
+    for (int patience = SAFE_PATIENCE; patience && !safe_is_done(p, event, ticket) && safe_worker(p, event);) {
         unsigned progress = __atomic_load_n(&p->progress, __ATOMIC_SEQ_CST);
 
         if (__atomic_load_n(&p->owner, __ATOMIC_RELAXED) == (int)sys0(SYS_gettid))
@@ -131,7 +139,7 @@ static int safe_run(unsigned event, const char *label, unsigned late)
         post_progress(p);
     } else if (late) {
         post_event(p, late);
-        safe_worker(p);
+        safe_worker(p, late);
     }
     errno = saved;
     return result;

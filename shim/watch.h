@@ -46,6 +46,7 @@ struct watch {
             int64_t opened;
             bool psi;       /* the kernel's own file */
             bool fifo;
+            unsigned tries; /* to open it again */
         } pressure;
     };
 };

@@ -137,6 +137,22 @@ START_TEST(test_awkward_moments)
 }
 END_TEST
 
+START_TEST(test_restricted_host_gets_nothing_and_is_told)
+{
+    static const char *const argv[] = {"calls", "restricted", NULL}, *const env[] = {"GIVEBACK_LOG=stderr", "GIVEBACK_FORMAT=text", NULL};
+    struct host h;
+
+    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST, .env = env, .input = ""});
+    ck_assert_int_eq(host_end(&h), 0);
+    ck_assert_str_eq(file_text(h.out), "restricted: 0 0 0 -1\nerrno 77\nready\n");
+    char *said = strstr(file_text(h.err), "]: ");
+    ck_assert_ptr_nonnull(said);
+    ck_assert_str_eq(said, "]: a call of giveback.h came, but the program has restricted itself (seccomp, landlock) since it started: no "
+                           "thread is made for a release any more\n");
+    host_clean(&h);
+}
+END_TEST
+
 /* In the last moments there may be nothing to be had any more, but the call returns. */
 START_TEST(test_at_exit_it_returns)
 {
@@ -182,6 +198,7 @@ Suite *suite_cooperate(void)
     tcase_add_test(t, test_example_in_python);
     tcase_add_loop_test(t, test_many_threads_at_once, 0, ALLOCATORS);
     tcase_add_loop_test(t, test_awkward_moments, 0, sizeof ways / sizeof *ways);
+    tcase_add_test(t, test_restricted_host_gets_nothing_and_is_told);
     tcase_add_loop_test(t, test_at_exit_it_returns, 0, ALLOCATORS);
     tcase_add_test(t, test_leaves_nothing_behind);
     suite_add_tcase(s, t);

@@ -1,12 +1,14 @@
 /* calls WAY: calls the functions of giveback.h where it is awkward, and says what they return; errno must stay. */
 #include <errno.h>
 #include <giveback.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +119,15 @@ static void small(void)
     printf("%d %d\n", giveback_mark(NULL), giveback_mark(""));
 }
 
+/* A filter that allows everything is a filter: no thread is made any more. */
+static void restricted(void)
+{
+    struct sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+    struct sock_fprog program = {1, &allow};
+    int filtered = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) | prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    printf("restricted: %d %d %d %d\n", filtered, giveback_release("a"), giveback_mark("b"), (int)giveback_anon());
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
@@ -130,6 +141,8 @@ int main(int argc, char **argv)
         in_handler();
     else if (strcmp(way, "fork") == 0)
         in_child();
+    else if (strcmp(way, "restricted") == 0)
+        restricted();
     else if (strcmp(way, "small") == 0)
         small();
     else if (strcmp(way, "hook") == 0)
