@@ -116,10 +116,10 @@ static const struct {
     const char *way, *variable, *output;
     unsigned records;
 } ways[] = {
-    {"fork", NULL, "parent: 1 child: 0\nvfork: 0 last: 1\nerrno 77\nready\n", 2},
+    {"fork", NULL, "parent: 1 child: 0\nvfork: 0 last: 1\nerrno 77\nready\n", 3},
     {"handler", NULL, "handled: 1 strange: 0\nerrno 77\nready\n", 300},
     {"small", NULL, "1 {\"v 0 5 1\n1 1\nerrno 77\nready\n", 3},
-    {"once", "GIVEBACK_CALL=calls:from_within", "released: 1\nwithin: 0 0 1, 1 times\nerrno 77\nready\n", 1},
+    {"once", "GIVEBACK_CALL=calls:from_within", "released: 1\nwithin: 0 0 1, 1 times, then 1\nerrno 77\nready\n", 2},
 #ifdef __x86_64__
     {"hook", "GIVEBACK_ON=exit:hooked_here", "hooked: 1\nerrno 77\nready\n", 2},
 #endif

@@ -137,7 +137,7 @@ START_TEST(test_forked_children)
     host_wait_line(&h, "ready");
     ck_assert_uint_eq(count_files(h.dir, ".prom"), _i ? 2 : 1);
     (void)snprintf(name, sizeof name, _i ? "m.%d.prom" : "m.prom", (int)h.pid);
-    (void)snprintf(sample, sizeof sample, _i ? "giveback_releases_total{program=\"calls\",pid=\"%d\",kind=\"call\"} 1" : "giveback_releases_total{program=\"calls\",kind=\"call\"} 1", (int)h.pid);
+    (void)snprintf(sample, sizeof sample, _i ? "giveback_releases_total{program=\"calls\",pid=\"%d\",kind=\"call\"} 2" : "giveback_releases_total{program=\"calls\",kind=\"call\"} 2", (int)h.pid);
     wait_sample(&h, in(&h, name), sample);
     ck_assert_int_eq(host_end(&h), 0);
     host_clean(&h);
