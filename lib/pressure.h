@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* What is written into a pressure file: at least 200 ms of stall within 2 s, with the NUL that the kernel takes for the end. An
- * unprivileged process may only name windows that are whole multiples of 2 s (since Linux 6.5). */
+/* What is written into a pressure file: at least 200 ms of stall within 2 s, with the NUL that the kernel takes for the end. A process
+ * without CAP_SYS_RESOURCE may only name windows that are whole multiples of 2 s (kernels before mid-2023: none). */
 #define PRESSURE_TRIGGER "some 200000 2000000"
 
 /* Base64 (RFC 4648, padded; blanks and line ends do not count) into `out`: how many bytes, or -EINVAL, or -ENOBUFS. */
