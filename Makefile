@@ -52,6 +52,7 @@ $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
 $(CLI_OBJ): KIND := -iquote lib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
+$(TSAN_OBJ): KIND := -idirafter lib
 $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -iquote lib -iquote shim $(CHECK_CFLAGS)
 # -ffp-contract=off: server and reference must round alike. -O3: the matrix products are to be vectorized.
 $(WORKLOAD_OBJ): KIND := -O3 -ffp-contract=off

@@ -1,6 +1,5 @@
-/* pressure: systemd's protocol, with the very files and sockets that a service manager makes; the kernel's own files, and real
- * pressure where a cgroup may be made. */
-#include "harness.h"
+/* pressure: systemd's protocol, with the very files and sockets that a service manager makes. */
+#include "pressure.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,17 +21,17 @@
 #define MIB (INT64_C(1) << 20)
 #define TRIGGER "c29tZSAyMDAwMDAgMjAwMDAwMAA=" /* some 200000 2000000, with its NUL */
 
-static char place[400];         /* what MEMORY_PRESSURE_WATCH names in this test */
-static const char *log_place;   /* where the host's log goes; NULL: as always */
+char pressure_place[400];
+const char *pressure_log;
 
-static const char *make_place(const char *name)
+const char *pressure_make_place(const char *name)
 {
-    (void)snprintf(place, sizeof place, "%s/scratch/%s.%d", harness_build(), name, (int)getpid());
-    (void)unlink(place);
-    return place;
+    (void)snprintf(pressure_place, sizeof pressure_place, "%s/scratch/%s.%d", harness_build(), name, (int)getpid());
+    (void)unlink(pressure_place);
+    return pressure_place;
 }
 
-static void start(struct host *h, const char *const *argv, const char *on, const char *watch, const char *write, void (*before)(void))
+void pressure_start(struct host *h, const char *const *argv, const char *on, const char *watch, const char *write, void (*before)(void))
 {
     char event[100], watched[500], written[6100];
     const char *env[4] = {event};
@@ -45,18 +44,18 @@ static void start(struct host *h, const char *const *argv, const char *on, const
         env[n++] = watched;
     if (write)
         env[n++] = written;
-    host_start(h, &(struct host_setup){.argv = argv, .place = FIRST, .env = env, .log = log_place, .before_exec = before});
-    if (log_place)
-        (void)snprintf(h->log, sizeof h->log, "%.319s", strcmp(log_place, "stderr") == 0 ? h->err : log_place);
+    host_start(h, &(struct host_setup){.argv = argv, .place = FIRST, .env = env, .log = pressure_log, .before_exec = before});
+    if (pressure_log)
+        (void)snprintf(h->log, sizeof h->log, "%.319s", strcmp(pressure_log, "stderr") == 0 ? h->err : pressure_log);
     host_wait_line(h, "ready");
 }
 
-/* The write end of the FIFO at `place`, as soon as the worker has opened the other one. */
+/* The write end of the FIFO at `pressure_place`, as soon as the worker has opened the other one. */
 static int fifo_writer(struct host *h)
 {
     int fd;
 
-    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; (fd = open(place, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0; harness_look_again())
+    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; (fd = open(pressure_place, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0; harness_look_again())
         if (host_gone(h) || harness_now() > end)
             host_fail(h, "waiting for the FIFO to be opened");
     return fd;
@@ -71,19 +70,18 @@ static void wait_drained(struct host *h, int fd)
             host_fail(h, "waiting for the FIFO to be drained");
 }
 
-static void end_well(struct host *h, int status)
+void pressure_end(struct host *h, int status)
 {
     ck_assert_int_eq(host_end(h), status);
     if (strcmp(h->log, h->err) != 0)
         ck_assert_str_eq(file_text(h->err), "");
     host_clean(h);
-    (void)unlink(place);
-    if (log_place && *log_place == '/')
-        (void)unlink(log_place);
+    (void)unlink(pressure_place);
+    if (pressure_log && *pressure_log == '/')
+        (void)unlink(pressure_log);
 }
 
-/* A log that a host of any user may write to. */
-static void open_log(void)
+void pressure_open_log(void)
 {
     static char path[300];
 
@@ -91,7 +89,7 @@ static void open_log(void)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     ck_assert(fd >= 0 && fchmod(fd, 0666) == 0);
     close(fd);
-    log_place = path;
+    pressure_log = path;
 }
 
 START_TEST(test_fifo_gives_back)
@@ -100,8 +98,8 @@ START_TEST(test_fifo_gives_back)
     char record[4096], event[64];
     struct host h;
 
-    ck_assert_int_eq(mkfifo(make_place("fifo"), 0600), 0);
-    start(&h, argv, "low=pressure", place, NULL, NULL);
+    ck_assert_int_eq(mkfifo(pressure_make_place("fifo"), 0600), 0);
+    pressure_start(&h, argv, "low=pressure", pressure_place, NULL, NULL);
     int64_t before = host_anon(&h);
     int fd = fifo_writer(&h);
     ck_assert_int_eq(write(fd, "some text that nobody reads", 27), 27);
@@ -115,11 +113,11 @@ START_TEST(test_fifo_gives_back)
     wait_drained(&h, fd);
     ck_assert_uint_eq(host_notices(&h), 0);
     close(fd);
-    end_well(&h, 0);
+    pressure_end(&h, 0);
 }
 END_TEST
 
-static void become_nobody(void)
+void pressure_become_nobody(void)
 {
     if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
         _exit(98);
@@ -136,11 +134,11 @@ START_TEST(test_fifo_whose_writers_go)
         harness_skip("test_fifo_whose_writers_go", "not root: no host of another user");
         return;
     }
-    ck_assert_int_eq(mkfifo(make_place("fifo"), 0600), 0);
-    ck_assert_int_eq(chmod(place, _i ? 0644 : 0600), 0);
+    ck_assert_int_eq(mkfifo(pressure_make_place("fifo"), 0600), 0);
+    ck_assert_int_eq(chmod(pressure_place, _i ? 0644 : 0600), 0);
     if (_i)
-        open_log();
-    start(&h, argv, "pressure->mark", place, NULL, _i ? become_nobody : NULL);
+        pressure_open_log();
+    pressure_start(&h, argv, "pressure->mark", pressure_place, NULL, _i ? pressure_become_nobody : NULL);
     for (unsigned n = 1; n <= 3; n++) {
         close(fifo_writer(&h));
         int fd = fifo_writer(&h);
@@ -150,7 +148,7 @@ START_TEST(test_fifo_whose_writers_go)
         ck_assert_uint_eq(host_records(&h), n);
     }
     ck_assert_uint_eq(host_notices(&h), 0);
-    end_well(&h, 7 << 8);
+    pressure_end(&h, 7 << 8);
 }
 END_TEST
 
@@ -158,14 +156,14 @@ static int listening(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), folder;
-    char *slash = strrchr(place, '/');
+    char *slash = strrchr(pressure_place, '/');
 
     /* Through the folder, since the path may be longer than an address. */
     *slash = '\0';
-    folder = open(place, O_PATH | O_CLOEXEC);
+    folder = open(pressure_place, O_PATH | O_CLOEXEC);
     *slash = '/';
     (void)snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%.90s", folder, slash + 1);
-    ck_assert_msg(bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 5) == 0, "%s: %s", place, strerror(errno));
+    ck_assert_msg(bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 5) == 0, "%s: %s", pressure_place, strerror(errno));
     close(folder);
     return fd;
 }
@@ -185,11 +183,11 @@ START_TEST(test_socket_is_told_and_tells)
 
     if (_i)
         memset(name, 'x', 75); /* with the folder more than the 107 bytes of an address */
-    make_place(name);
+    pressure_make_place(name);
     if (_i)
-        ck_assert_uint_gt(strlen(place), 107);
+        ck_assert_uint_gt(strlen(pressure_place), 107);
     int listener = listening();
-    start(&h, argv, "pressure->mark", place, "aGVsbG8=", NULL);
+    pressure_start(&h, argv, "pressure->mark", pressure_place, "aGVsbG8=", NULL);
     unsigned rounds = _i ? 3 : 2;
     for (unsigned n = 1; n <= rounds; n++) { /* a manager that starts anew finds it again */
         memset(buffer, 0, sizeof buffer);
@@ -214,7 +212,7 @@ START_TEST(test_socket_is_told_and_tells)
     host_release(&h); /* the rest works on */
     ck_assert_uint_eq(host_records(&h), rounds + 1);
     ck_assert_uint_eq(host_notices(&h), 1);
-    end_well(&h, 7 << 8);
+    pressure_end(&h, 7 << 8);
 }
 END_TEST
 
@@ -223,14 +221,14 @@ START_TEST(test_dev_null_switches_it_off)
     const char *argv[] = {"idle", NULL};
     struct host h;
 
-    make_place("none");
-    start(&h, argv, "pressure", "/dev/null", TRIGGER, NULL);
+    pressure_make_place("none");
+    pressure_start(&h, argv, "pressure", "/dev/null", TRIGGER, NULL);
     host_wait_syscall(&h, SYS_read);
     host_release(&h); /* later than a worker that is there from the start would have come */
     host_wait_worker(&h, true);
     host_wait_worker(&h, false);
     ck_assert_uint_eq(host_notices(&h), 0);
-    end_well(&h, 7 << 8);
+    pressure_end(&h, 7 << 8);
 }
 END_TEST
 
@@ -251,16 +249,16 @@ START_TEST(test_what_cannot_be_watched_is_said_once)
     const char *argv[] = {"idle", NULL};
     struct host h;
 
-    make_place("none");
+    pressure_make_place("none");
     if (strncmp(unusable[_i].watch, "/proc/", 6) == 0 && !file_exists("/proc/pressure/memory")) {
         harness_skip("test_what_cannot_be_watched_is_said_once", "this kernel has no /proc/pressure");
         return;
     }
-    start(&h, argv, "pressure;also=pressure->mark", unusable[_i].watch, unusable[_i].write, NULL);
+    pressure_start(&h, argv, "pressure;also=pressure->mark", unusable[_i].watch, unusable[_i].write, NULL);
     host_wait_log(&h, unusable[_i].said, 1);
     host_release(&h);
     ck_assert_uint_eq(host_notices(&h), 1);
-    end_well(&h, 7 << 8);
+    pressure_end(&h, 7 << 8);
 }
 END_TEST
 
@@ -278,11 +276,11 @@ START_TEST(test_regular_file_gets_the_data_and_nothing_is_read)
 {
     const char *argv[] = {"idle", NULL};
     struct host h;
-    int fd = open(make_place("file"), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = open(pressure_make_place("file"), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     char status[64];
 
-    start(&h, argv, "pressure->mark;every:500ms->mark", place, "aGVsbG8=", NULL);
-    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; strcmp(file_text(place), "hello") != 0; harness_look_again())
+    pressure_start(&h, argv, "pressure->mark;every:500ms->mark", pressure_place, "aGVsbG8=", NULL);
+    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; strcmp(file_text(pressure_place), "hello") != 0; harness_look_again())
         if (harness_now() > end)
             host_fail(&h, "waiting for the data");
     (void)snprintf(status, sizeof status, "/proc/%d/task/%d/status", (int)h.pid, (int)host_worker(&h));
@@ -291,85 +289,7 @@ START_TEST(test_regular_file_gets_the_data_and_nothing_is_read)
     ck_assert_uint_eq(host_notices(&h), 0);
     ck_assert_int_lt(switches(status), 100);
     close(fd);
-    end_well(&h, 7 << 8);
-}
-END_TEST
-
-/* A descriptor of the worker's whose link has `part` in it: fetched, as the same open file; -1: there is none. */
-static int worker_descriptor(struct host *h, const char *part, char *target, size_t size)
-{
-    char path[64], entry[400];
-    pid_t tid = host_worker(h);
-    int handle = (int)syscall(SYS_pidfd_open, tid, O_EXCL /* PIDFD_THREAD */), fd = -1;
-    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/fd", (int)h->pid, (int)tid);
-    DIR *d = opendir(path);
-
-    for (struct dirent *e; d && (e = readdir(d)) && fd < 0;) {
-        (void)snprintf(entry, sizeof entry, "%s/%s", path, e->d_name);
-        ssize_t n = readlink(entry, target, size - 1);
-        target[n > 0 ? n : 0] = '\0';
-        if (strstr(target, part)) {
-            fd = (int)syscall(SYS_pidfd_getfd, handle, atoi(e->d_name), 0);
-            ck_assert_msg(fd >= 0, "pidfd_getfd: %s", strerror(errno));
-        }
-    }
-    if (d)
-        closedir(d);
-    close(handle);
-    return fd;
-}
-
-static void wait_polling(struct host *h)
-{
-    char path[64], *text;
-    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000;; harness_look_again()) {
-        (void)snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)h->pid, (int)host_worker(h));
-        bool polling = strtol(text = file_text(path), NULL, 10) == SYS_ppoll;
-        free(text);
-        if (polling)
-            return;
-        if (host_gone(h) || harness_now() > end)
-            host_fail(h, "waiting for the worker to poll");
-    }
-}
-
-/* A second trigger on the same open file is refused as busy when there is one. */
-static void has_trigger(struct host *h, const char *part)
-{
-    char target[300] = "";
-
-    wait_polling(h);
-    int fd = worker_descriptor(h, part, target, sizeof target);
-    if (fd < 0)
-        host_fail(h, "looking for the kernel's file");
-    ck_assert_msg(write(fd, "some 200000 2000000", 20) == -1 && errno == EBUSY, "%s has no trigger: %s", target, strerror(errno));
-    close(fd);
-}
-
-static const struct {
-    const char *watch, *write, *part;
-    bool nobody;
-} real[] = {
-    {"/proc/pressure/memory", TRIGGER, "/pressure/memory", false},
-    {NULL, NULL, "pressure", false},
-    {NULL, NULL, "/pressure/memory", true},
-};
-
-START_TEST(test_kernels_file_gets_a_trigger)
-{
-    const char *argv[] = {"idle", NULL};
-    struct host h;
-
-    make_place("none");
-    if (geteuid() != 0 || access("/proc/pressure/memory", W_OK) != 0) {
-        harness_skip("test_kernels_file_gets_a_trigger", "not root, or no /proc/pressure");
-        return;
-    }
-    if (real[_i].nobody)
-        open_log();
-    start(&h, argv, "pressure->mark", real[_i].watch, real[_i].write, real[_i].nobody ? become_nobody : NULL);
-    has_trigger(&h, real[_i].part);
-    end_well(&h, 7 << 8);
+    pressure_end(&h, 7 << 8);
 }
 END_TEST
 
@@ -381,13 +301,13 @@ START_TEST(test_environment_that_is_overwritten)
     const char *argv[] = {"scribble", ways[_i], NULL};
     struct host h;
 
-    ck_assert_int_eq(mkfifo(make_place("fifo"), 0600), 0);
-    start(&h, argv, "pressure->mark", place, NULL, NULL);
+    ck_assert_int_eq(mkfifo(pressure_make_place("fifo"), 0600), 0);
+    pressure_start(&h, argv, "pressure->mark", pressure_place, NULL, NULL);
     int fd = fifo_writer(&h);
     ck_assert_int_eq(write(fd, "x", 1), 1);
     host_wait_log(&h, "\"action\":\"mark\"", 1);
     close(fd);
-    end_well(&h, 0);
+    pressure_end(&h, 0);
 }
 END_TEST
 
@@ -400,16 +320,16 @@ START_TEST(test_host_that_changes_root_and_user)
         harness_skip("test_host_that_changes_root_and_user", "not root");
         return;
     }
-    ck_assert_int_eq(mkfifo(make_place("fifo"), 0600), 0);
-    log_place = "stderr"; /* no path leads to a file any more */
-    start(&h, argv, "pressure->mark", place, NULL, NULL);
+    ck_assert_int_eq(mkfifo(pressure_make_place("fifo"), 0600), 0);
+    pressure_log = "stderr"; /* no path leads to a file any more */
+    pressure_start(&h, argv, "pressure->mark", pressure_place, NULL, NULL);
     int fd = fifo_writer(&h);
     host_say(&h, "\n");
     host_wait_lines(&h, "ready", 2);
     ck_assert_int_eq(write(fd, "x", 1), 1);
     host_wait_log(&h, "\"action\":\"mark\"", 1);
     close(fd);
-    end_well(&h, 0);
+    pressure_end(&h, 0);
 }
 END_TEST
 
@@ -420,8 +340,8 @@ START_TEST(test_storm_of_reports)
     char status[64];
     struct host h;
 
-    ck_assert_int_eq(mkfifo(make_place("fifo"), 0600), 0);
-    start(&h, argv, "pressure->mark", place, NULL, NULL);
+    ck_assert_int_eq(mkfifo(pressure_make_place("fifo"), 0600), 0);
+    pressure_start(&h, argv, "pressure->mark", pressure_place, NULL, NULL);
     int fd = fifo_writer(&h);
     int64_t begin = harness_now();
     for (int i = 0; i < 30000; i++) {
@@ -441,143 +361,7 @@ START_TEST(test_storm_of_reports)
     ck_assert_int_eq(write(fd, "x", 1), 1);
     host_wait_log(&h, "\"action\":\"mark\"", n + 1);
     close(fd);
-    end_well(&h, 7 << 8);
-}
-END_TEST
-
-static char watched_cgroup[400], limited_cgroup[400]; /* "": there is none */
-
-static bool put(const char *folder, const char *name, const char *text)
-{
-    char path[500];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0)
-        close(fd);
-    return done;
-}
-
-/* A cgroup of this test's own below ours, in the hierarchy whose line of /proc/self/cgroup has this mark. */
-static bool make_cgroup(char *path, size_t size, const char *root, const char *mark)
-{
-    char *text = file_text("/proc/self/cgroup"), *at = strstr(text, mark);
-    if (!at)
-        return false;
-    at += strlen(mark);
-    (void)snprintf(path, size, "%s%.*s/giveback.%d", root, (int)strcspn(at, "\n"), at, (int)getpid());
-    free(text);
-    if (mkdir(path, 0755) == 0)
-        return true;
-    *path = '\0';
-    return false;
-}
-
-/* The cgroup whose pressure is watched, and one (the same, or in cgroup v1's memory hierarchy) in which a file does not fit. */
-static bool make_cgroups(void)
-{
-    bool v2 = file_exists("/sys/fs/cgroup/cgroup.controllers");
-    if (geteuid() != 0 || !make_cgroup(watched_cgroup, sizeof watched_cgroup, v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified", "0::"))
-        return false;
-    if (put(watched_cgroup, "memory.max", "240M"))
-        return true;
-    return make_cgroup(limited_cgroup, sizeof limited_cgroup, "/sys/fs/cgroup/memory", ":memory:") &&
-           put(limited_cgroup, "memory.limit_in_bytes", "64M");
-}
-
-static void remove_cgroups(void)
-{
-    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; *limited_cgroup && rmdir(limited_cgroup) && harness_now() < end;)
-        harness_look_again();
-    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; *watched_cgroup && rmdir(watched_cgroup) && harness_now() < end;)
-        harness_look_again();
-}
-
-static void join_watched(void)
-{
-    if (!put(watched_cgroup, "cgroup.procs", "0"))
-        _exit(95);
-}
-
-static void join_both(void)
-{
-    join_watched();
-    if (*limited_cgroup && !put(limited_cgroup, "cgroup.procs", "0"))
-        _exit(94);
-}
-
-/* 256 MiB that nobody has in memory. */
-static void make_file(void)
-{
-    int fd = open(place, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    char *block = malloc(1 << 20);
-    memset(block, 'x', 1 << 20);
-    for (int i = 0; i < 256; i++)
-        ck_assert_int_eq(write(fd, block, 1 << 20), 1 << 20);
-    ck_assert(fsync(fd) == 0 && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
-    free(block);
-    close(fd);
-}
-
-START_TEST(test_real_pressure_in_the_own_cgroup)
-{
-    const char *argv[] = {"hold", NULL}, *thrash[] = {"thrash", make_place("file"), NULL};
-    struct host h, thrashing[2];
-    char record[4096], event[64];
-
-    if (!make_cgroups()) {
-        remove_cgroups();
-        harness_skip("test_real_pressure_in_the_own_cgroup", "no cgroup with a limit of its own can be made");
-        return;
-    }
-    make_file();
-    start(&h, argv, "pressure", NULL, NULL, join_watched);
-    has_trigger(&h, strrchr(watched_cgroup, '/'));
-    for (int i = 0; i < 2; i++)
-        host_start(&thrashing[i], &(struct host_setup){.argv = thrash, .place = WITHOUT, .before_exec = join_both});
-    host_record(&h, 0, record, sizeof record);
-    json_string(record, "event", event, sizeof event);
-    ck_assert_str_eq(event, "pressure");
-    ck_assert_int_gt(json_number(record, "returned"), 32 * MIB);
-    for (int i = 0; i < 2; i++) {
-        host_end(&thrashing[i]);
-        host_clean(&thrashing[i]);
-    }
-    end_well(&h, 0);
-    remove_cgroups();
-}
-END_TEST
-
-/* Moved away from it, and it is gone: the cgroup in which the process is then is watched. */
-START_TEST(test_cgroup_that_is_removed)
-{
-    const char *argv[] = {"idle", NULL};
-    char id[24], parent[400];
-    struct host h;
-
-    make_place("none");
-    if (!make_cgroups()) {
-        remove_cgroups();
-        harness_skip("test_cgroup_that_is_removed", "no cgroup can be made");
-        return;
-    }
-    start(&h, argv, "pressure->mark", NULL, NULL, join_watched);
-    has_trigger(&h, strrchr(watched_cgroup, '/'));
-    (void)snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(watched_cgroup, '/') - watched_cgroup), watched_cgroup);
-    (void)snprintf(id, sizeof id, "%d", (int)h.pid);
-    ck_assert(put(parent, "cgroup.procs", id));
-    char *name = strrchr(watched_cgroup, '/') + 1;
-    remove_cgroups();
-    char target[300];
-    int fd;
-    for (int64_t end = harness_now() + HARNESS_DEADLINE * 1000; (fd = worker_descriptor(&h, name, target, sizeof target)) >= 0; harness_look_again()) {
-        close(fd);
-        if (harness_now() > end)
-            host_fail(&h, "waiting for the removed cgroup to be let go");
-    }
-    has_trigger(&h, "pressure");
-    ck_assert_uint_eq(host_notices(&h), 0);
-    end_well(&h, 7 << 8);
+    pressure_end(&h, 7 << 8);
 }
 END_TEST
 
@@ -592,12 +376,9 @@ Suite *suite_pressure(void)
     tcase_add_test(t, test_dev_null_switches_it_off);
     tcase_add_loop_test(t, test_what_cannot_be_watched_is_said_once, 0, sizeof unusable / sizeof *unusable);
     tcase_add_test(t, test_regular_file_gets_the_data_and_nothing_is_read);
-    tcase_add_loop_test(t, test_kernels_file_gets_a_trigger, 0, sizeof real / sizeof *real);
     tcase_add_loop_test(t, test_environment_that_is_overwritten, 0, sizeof ways / sizeof *ways);
     tcase_add_test(t, test_host_that_changes_root_and_user);
     tcase_add_test(t, test_storm_of_reports);
-    tcase_add_test(t, test_real_pressure_in_the_own_cgroup);
-    tcase_add_test(t, test_cgroup_that_is_removed);
     suite_add_tcase(s, t);
     return s;
 }
