@@ -134,9 +134,10 @@ START_TEST(longest_text_fits)
         memset(name, 0xff, sizeof name);
         memset(object, 0xff, sizeof object);
         name[0] = (char)('a' + i);
+        name[23] = object[63] = '\0';
         add_allocator(&r, name, object, INT64_MAX, INT64_MAX);
         memset(r.allocator[i].version, 0xff, 23);
-        r.allocator[i].name[23] = r.allocator[i].object[63] = r.allocator[i].version[23] = '\0';
+        r.allocator[i].version[23] = '\0';
     }
     metrics_count(&m, &r, METRICS_CALL, false, false);
     write_all(program, 2147483647);
