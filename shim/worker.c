@@ -43,6 +43,8 @@
 #define WORKER_FLUSH_TRIES 50        /* five seconds, in case that thread is gone */
 #define WORKER_GONE_TRIES 20000      /* of 100 us: how long unshare waits for it to be gone */
 
+_Static_assert(POST_CALL_RELEASE == EVENT_MAX + 1, "the events of GIVEBACK_ON stand between the signal and the calls");
+
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*attr_init)(pthread_attr_t *);
