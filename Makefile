@@ -128,10 +128,11 @@ check-insn-all: $(BUILD)/insn/zydis
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
-# The suites that count neither threads nor records, once more with a worker that is there from the start.
+# The suites that count neither threads nor records, once more with a worker that is there from the start and libc's functions
+# of writing and mapping replaced.
 check-watched: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	for suite in promise_off promise_wake promise_fork allocators programs; do \
-	  TEST_ON='settle:1h;idle:1h;rss:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
+	  TEST_ON='settle:1h;idle:1h;rss:100T;log:never said;mmap:100T;munmap:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
 check-objects: all
 	scripts/check-objects $(BUILD)
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
