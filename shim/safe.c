@@ -113,13 +113,14 @@ static bool safe_wait(struct post *p, unsigned event)
     return safe_is_done(p, event, ticket);
 }
 
-/* The owner's alone. */
+/* The owner's alone. Byte by byte, since the worker may be reading that of one which has given up. */
 static void safe_set_label(struct post *p, const char *label)
 {
     size_t n = label ? strnlen(label, sizeof p->label - 1) : 0;
 
-    memcpy(p->label, label ? label : "", n);
-    p->label[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        __atomic_store_n(&p->label[i], label[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&p->label[n], '\0', __ATOMIC_RELAXED);
 }
 
 /* `late`: what is left for the worker when another thread's release runs for long, and nobody waits for it; 0: nothing. */

@@ -224,8 +224,8 @@ static void worker_describe(struct record *r, struct post *p, unsigned event)
     if (event >= POST_CALL_RELEASE) {
         r->event = event == POST_CALL_MARK ? "giveback_mark" : "giveback_release";
         r->action = event == POST_CALL_MARK ? RECORD_MARK : RECORD_RELEASE;
-        memcpy(label, p->label, sizeof label);
-        label[sizeof label - 1] = '\0'; /* an owner that has given up writes another one meanwhile */
+        for (size_t i = 0; i < sizeof label - 1; i++) /* when an owner has given up, the next one may be writing */
+            label[i] = __atomic_load_n(&p->label[i], __ATOMIC_RELAXED);
         r->label = event != POST_CALL_LATE && label[0] ? label : NULL;
     } else if (event != POST_SIGNAL) {
         const struct event *e = &worker_events[event - 1];
