@@ -55,6 +55,7 @@ $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
 $(CLI_OBJ): KIND := -iquote lib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
+$(TSAN_OBJ): KIND := -idirafter lib
 $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -iquote lib -iquote shim $(CHECK_CFLAGS)
 # -ffp-contract=off: server and reference must round alike. -O3: the matrix products are to be vectorized.
 $(WORKLOAD_OBJ): KIND := -O3 -ffp-contract=off
@@ -87,10 +88,10 @@ $(BUILD)/victim/%.py: test/victim/%.py
 	cp $< $@
 $(BUILD)/victim/%: test/victim/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
-	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
+	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 # -rdynamic: GIVEBACK_CALL must find a function of the latency bench's host.
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
@@ -113,7 +114,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool symbols docs preload watched workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit insn objects tool symbols docs preload watched metrics workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -160,6 +161,8 @@ check-aarch64:
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
+check-metrics: all $(BUILD)/victim/hold $(BUILD)/victim/calls
+	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
 # Real servers; takes two minutes and a JVM, so it is no part of `make check`.
@@ -180,7 +183,11 @@ docs: $(BUILD)/giveback
 install: all
 	install -D -m 755 $(BUILD)/giveback $(DESTDIR)$(PREFIX)/bin/giveback
 	install -D -m 644 $(BUILD)/libgiveback.so $(DESTDIR)$(LIBDIR)/libgiveback.so
+	install -D -m 644 lib/giveback.h $(DESTDIR)$(PREFIX)/include/giveback.h
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/giveback.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/giveback.pc
 	install -D -m 644 docs/giveback.1 $(DESTDIR)$(PREFIX)/share/man/man1/giveback.1
+	install -D -m 644 docs/libgiveback.3 $(DESTDIR)$(PREFIX)/share/man/man3/libgiveback.3
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/giveback/LICENSE
 install-deps:
 	scripts/install-deps build check demo

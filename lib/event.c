@@ -159,12 +159,13 @@ static const char *event_check_argument(struct event *e)
     const struct event_row *row = &event_table[e->kind];
     size_t n = strlen(e->argument);
 
-    if (!n && row->argument[0] == '[')
+    if (!n && (row->argument[0] == '[' || row->takes == EVENT_TAKES_NOTHING))
         return NULL;
     switch (row->takes) {
     case EVENT_TAKES_TARGET: return event_check_target(e->argument);
     case EVENT_TAKES_SIZE: e->amount = parse_size(e->argument, n); break;
     case EVENT_TAKES_TIME: e->amount = parse_time(e->argument, n); break;
+    case EVENT_TAKES_NOTHING: return "nothing behind this kind of event";
     case EVENT_TAKES_TEXT: return n && !memchr(e->argument, '\n', n) ? NULL : "a text that can stand in one line";
     }
     if (e->amount > 0)

@@ -25,14 +25,14 @@ enum event_kind {
     EVENT_KINDS
 };
 
-enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_TEXT };
+enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_TEXT, EVENT_TAKES_NOTHING };
 
 struct event_row {
     const char *name; /* exit */
     enum event_takes takes;
     bool polled;          /* only the worker sees it, from the start */
     bool automatic;       /* nobody asked: at most one in GIVEBACK_INTERVAL, and with a back-off */
-    const char *argument; /* what it looks like, in [ ] where it may be left out */
+    const char *argument; /* what it looks like, in [ ] where it may be left out; "": there is none */
     const char *help;     /* one sentence */
 };
 extern const struct event_row event_table[EVENT_KINDS];

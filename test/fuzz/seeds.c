@@ -89,6 +89,10 @@ static const struct {
     SEED("code", "\0\0\0\x20\x31\xc0\xff\xc0\x74\x10\xe9\x01\0\0\0\xeb\xf4\xc3\x90\x90\x90\x90\x90\x90\xe8\xee\xff\xff\xff"),
     SEED("code", "\0\1\0\0\1\x1b\3\x3b\x14\0\0\0\1\0\0\0\0\1\0\0\x30\0\0\0\0\0\0\0\x14\0\0\0\0\0\0\0\1zR\0\1x\x10\1\x1b"
                  "\0\0\0\0\0\0\0\x10\0\0\0\x1c\0\0\0\xc8\0\0\0M\0\0\0\0\0\0\0"),
+    SEED("event", "rss:2G;x=settle:500ms;every:1m->mark;pressure"),
+    SEED("pressure", "c29tZSAyMDAwMDAgMjAwMDAwMAA="),
+    SEED("pressure", "9:name=systemd:/\n4:memory:/job\n0::/user.slice/a.service\n"),
+    SEED("pressure", "41 31 0:38 / /cg\\040 rw shared:1 master:2 - cgroup2 none rw"),
     SEED("event", "ready=log:\"loaded; x->y\"->mark;mmap:4G;munmap:512MiB->mark;log:a b;mmap:0;log:"),
     SEED("match", "load finished|ready|aab|a\0the load finished\nxload fin\xe8ished aaaaab\n ready"),
     SEED("match", "abcab|bc|cabc|x\0abcabcabcabcxabcab\nabc"),

@@ -37,7 +37,7 @@ END_TEST
 
 START_TEST(arguments_become_amounts)
 {
-    ck_assert_uint_eq(read_all("rss:2G;settle;settle:500ms->mark;every:1m"), 4);
+    ck_assert_uint_eq(read_all("rss:2G;settle;settle:500ms->mark;every:1m;pressure->mark"), 5);
     ck_assert_str_eq(line, "");
     ck_assert_int_eq(events[0].amount, INT64_C(2) << 30);
     ck_assert_int_eq(events[1].amount, 0);
@@ -45,6 +45,8 @@ START_TEST(arguments_become_amounts)
     ck_assert_int_eq(events[2].amount, 500000000);
     ck_assert_int_eq(events[2].action, RECORD_MARK);
     ck_assert_int_eq(events[3].amount, INT64_C(60000000000));
+    ck_assert_int_eq(events[4].amount, 0);
+    ck_assert_str_eq(events[4].name, "pressure");
 }
 END_TEST
 
@@ -109,6 +111,7 @@ static const struct {
     {"rss:1.5G", "\"1.5G\" at 5: expected a size above 0: a number and perhaps K, M or G", 0},
     {"every:", "\"\" at 7: expected a time above 0: a number and ms, s, m or h", 0},
     {"idle", "\"\" at 1: expected a time above 0: a number and ms, s, m or h", 0},
+    {"pressure:5", "\"5\" at 10: expected nothing behind this kind of event", 0},
     {"settle:0", "\"0\" at 8: expected a time above 0: a number and ms, s, m or h", 0},
     {"log", "\"\" at 1: expected a text that can stand in one line", 0},
     {"log:;exit:py:m:f", "\"\" at 5: expected a text that can stand in one line", 1},
