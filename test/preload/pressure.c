@@ -210,7 +210,7 @@ START_TEST(test_socket_is_told_and_tells)
         int fd = accepted(&h, listener);
         close(listener);
         close(fd);
-        host_wait_log(&h, "(ECONNREFUSED)", 1);
+        host_wait_log(&h, "nothing to watch", 1); /* ECONNREFUSED, or EPIPE where it was in the queue just before */
     }
     host_release(&h); /* the rest works on */
     ck_assert_uint_eq(host_records(&h), rounds + 1);
