@@ -25,7 +25,10 @@ enum event_kind {
     EVENT_KINDS
 };
 
-enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME };
+enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_NUMBER, EVENT_TAKES_PATH };
+
+#define EVENT_FD_LEAST 3 /* below stand the host's own input and output, which nobody else may read */
+#define EVENT_FD_MOST 65535
 
 struct event_row {
     const char *name; /* exit */

@@ -39,6 +39,8 @@ void text_expected(struct text *t, const char *value, const char *item, size_t n
  * the quotes, which is at least 2; what does not fit, there or in the buffer, is left out by whole characters, and the
  * string is still closed. */
 void text_json(struct text *t, const char *s, size_t limit);
+/* the length of the UTF-8 sequence at `bytes`, of which `left` can be read; 0: it is none. A NUL ends every sequence. */
+size_t text_utf8(const char *bytes, size_t left);
 /* the name of an error number (ENOENT), the number itself when it has none we know. */
 void text_errno(struct text *t, int error);
 
