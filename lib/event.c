@@ -14,7 +14,12 @@ const struct event_row event_table[EVENT_KINDS] = {
 #undef KIND
 };
 
-static const char *const event_actions[] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
+const char *event_action_name(enum record_action action)
+{
+    static const char *const names[RECORD_ACTIONS] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
+
+    return names[action];
+}
 
 /* A piece of the value, quotes and all. */
 struct event_piece {
@@ -237,8 +242,8 @@ static const char *event_read_one(struct event *e, struct event_piece item, stru
     part = event_cut(&rest, "->", &found);
     if (found) {
         *bad = rest = acts = event_trim(rest);
-        e->action = event_is(rest, event_actions[RECORD_MARK]) ? RECORD_MARK : RECORD_RELEASE;
-        if (!event_is(rest, event_actions[e->action]))
+        e->action = event_is(rest, event_action_name(RECORD_MARK)) ? RECORD_MARK : RECORD_RELEASE;
+        if (!event_is(rest, event_action_name(e->action)))
             return "an action: release or mark";
     }
     rest = part;

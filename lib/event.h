@@ -49,6 +49,9 @@ struct event {
     int64_t amount;                     /* the argument as bytes, nanoseconds or a number; 0: it was left out, or is none of these */
 };
 
+/* release, mark */
+const char *event_action_name(enum record_action action);
+
 /* Reads `value` into events[0] ... events[max - 1], or only checks it when events is NULL; how many were good. A bad item
  * is dropped; `complaint` gets one line without '\n' that names the first bad one, its place (1 is the first character)
  * and what was expected, and counts the others; it stays empty when all were good. */

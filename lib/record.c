@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "event.h"
 #include "json.h"
 #include "text.h"
 
@@ -334,7 +335,7 @@ size_t record_json(const struct record *r, char *buffer, size_t size)
     json_add_string(&t, "program", r->program, RECORD_PROGRAM);
     json_add_string(&t, "event", r->event, RECORD_STRING);
     json_add_string(&t, "label", r->label, RECORD_STRING);
-    json_add_string(&t, "action", r->action == RECORD_MARK ? "mark" : "release", RECORD_STRING);
+    json_add_string(&t, "action", event_action_name(r->action), RECORD_STRING);
     record_memory(&t, "before", &r->before);
     record_memory(&t, "after", &r->after);
     json_add_number(&t, "returned", r->before.anon - r->after.anon, known);

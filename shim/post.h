@@ -32,6 +32,7 @@ struct post {
     int inside;       /* the worker is inside an allocator or ld.so (gate) */
     int shut;         /* more than 0: it must not go in (gate) */
     int ending;       /* the process is in exit() */
+    int files;        /* how many files the worker has made that are to go at exit; a futex (watch) */
     unsigned tries;   /* handler runs that found no proof, since the last worker started */
     int retry_busy;   /* these four: retry.c; its lock, */
     int retry_signal; /* the signal that it uses while it tries, 0: none, */

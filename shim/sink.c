@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "inherit.h"
 #include "options.h"
 #include "preload.h"
 #include "sys.h"
@@ -43,17 +44,8 @@ void sink_start(const struct settings *s, const char *program)
     text_init(&name, sink_program, sizeof sink_program);
     text_str(&name, program);
     text_init(&path, sink_pattern, sizeof sink_pattern);
-    if (s->log == OPTION_LOG_PATH && s->log_path[0] != '/') {
-        char here[SINK_PATH_MAX];
-        long n = sys2(SYS_getcwd, here, sizeof here); /* the host may change its folder (daemon) */
-        for (const char *c = here; n > 0 && *c; c++) {
-            text_char(&path, *c);
-            if (*c == '%')
-                text_char(&path, '%');
-        }
-        text_char(&path, '/');
-    }
-    text_str(&path, s->log_path);
+    if (s->log == OPTION_LOG_PATH)
+        inherit_absolute(&path, s->log_path);
     if (sys2(SYS_fstat, 2, &st) == 0) {
         sink_stderr_known = true;
         sink_stderr_device = st.st_dev;
