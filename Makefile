@@ -103,13 +103,17 @@ $(BUILD)/insn/zydis: test/insn/zydis.c $(BUILD)/obj/lib/insn_x86_64.o
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $^ -lZydis
 
+$(BUILD)/json/read: test/json/read.c $(BUILD)/obj/lib/json.o $(BUILD)/obj/lib/text.o
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $(filter %.c %.o,$^)
+
 # Hosts with an allocator linked into them.
 COPIES := $(BUILD)/copies/hoard_tcmalloc
 $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit json insn objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -119,6 +123,8 @@ check:
 	scripts/check-all $(CHECKS)
 check-unit: $(BUILD)/unit/unit
 	$<
+check-json: $(BUILD)/json/read
+	scripts/check-json $<
 # The long form reads some hundred million instructions.
 check-insn: $(BUILD)/insn/zydis
 	scripts/check-insn $<
@@ -171,5 +177,5 @@ install-deps:
 clean:
 	rm -rf $(BUILD)
 
--include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(BUILD)/insn/zydis $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(BUILD)/insn/zydis $(BUILD)/json/read $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
 .PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm benches bench demo docs install install-deps clean
