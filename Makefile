@@ -3,6 +3,7 @@ VERSION := 0.1.0
 BUILD ?= build
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+CLI_LIBS := -lelf -ljson-c
 TRIPLE := $(shell $(CC) -dumpmachine)
 MACHINE := $(firstword $(subst -, ,$(TRIPLE)))
 
@@ -47,7 +48,7 @@ $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
 	  -Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,defs,--as-needed,-z,noseparate-code,--hash-style=gnu,-O1 \
 	  -o $@ $(SHIM_OBJ) $(LIB_OBJ)
 $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
-	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ $(CLI_LIBS)
 
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
