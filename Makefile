@@ -149,9 +149,9 @@ check-tsan:
 	$(MAKE) SANITIZE=thread tsan
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
-# Only the victims that it runs: others use system calls that x86-64 alone has.
+# Not the tool, whose libraries are there for this machine only. Only the victims that it runs: others use system calls that x86-64 alone has.
 check-aarch64:
-	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
+	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 $(BUILD)/aarch64/libgiveback.so $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)

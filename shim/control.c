@@ -10,6 +10,7 @@
 #include "sys.h"
 
 #define CONTROL_DROP_NS INT64_C(10000000000) /* of a client that does not take its answer, or is idle where others wait */
+#define CONTROL_FULL_NS INT64_C(1000000000)  /* until it is tried again to take a connection, where the table was full */
 #define CONTROL_REQUESTS 32                  /* of one client in a row */
 
 enum control_state { CONTROL_FREE, CONTROL_READS, CONTROL_WAITS /* for a record */ };
@@ -231,14 +232,26 @@ static void control_refuse(int fd, const char *line)
     sys1(SYS_close, fd);
 }
 
+/* A connection that cannot be taken (EMFILE, ENOMEM) would be announced for ever. */
+static void control_listen_for_more(struct watch *w, int64_t full)
+{
+    struct epoll_event event = {.events = full ? 0 : EPOLLIN, .data.u64 = CONTROL_LISTENER};
+
+    w->socket.full = full;
+    sys4(SYS_epoll_ctl, w->fd, EPOLL_CTL_MOD, w->socket.listener, &event);
+}
+
 static void control_accept(struct watch *w, int64_t now)
 {
     struct epoll_event event = {.events = EPOLLIN};
     struct control_client *c;
     int fd = (int)sys4(SYS_accept4, w->socket.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (fd != -EAGAIN && fd != -EINTR && fd != -ECONNABORTED)
+            control_listen_for_more(w, now + CONTROL_FULL_NS);
         return;
+    }
     if (!control_is_allowed(fd)) {
         control_refuse(fd, "{\"error\":\"only root and the user that the process runs as are served\"}\n");
         return;
@@ -264,7 +277,7 @@ static void control_accept(struct watch *w, int64_t now)
 /* Whoever does not take his answer is dropped in time. When to look again. */
 static int64_t control_due(const struct watch *w, int64_t now)
 {
-    int64_t due = WATCH_NEVER;
+    int64_t due = w->socket.full ? w->socket.full : WATCH_NEVER;
 
     for (struct control_client *c = control_clients; c < control_clients + CONTROL_CLIENTS; c++) {
         if (c->state == CONTROL_FREE || c->watch != w)
@@ -287,6 +300,8 @@ void control_look(struct watch *w, int64_t now, short ready)
     long n = sys6(SYS_epoll_pwait, w->fd, (long)events, 1 + CONTROL_CLIENTS, 0, 0, 8);
 
     (void)ready;
+    if (w->socket.full && now >= w->socket.full)
+        control_listen_for_more(w, 0);
     for (long i = 0; i < n; i++) {
         struct control_client *c = &control_clients[events[i].data.u64 - 1];
 

@@ -167,6 +167,7 @@ static void event_socket_open(struct watch *w, int64_t now, bool first, bool for
     (void)now;
     w->due = WATCH_NEVER;
     w->socket.listener = -1;
+    w->socket.full = 0;
     control_open(w, first);
     if (forked && w->event->argument[0] && !watch_path_is_own(w)) /* it is the parent's */
         return;

@@ -146,7 +146,7 @@ void watch_say(const struct watch *w, const char *what, int error)
     struct text t;
 
     text_init(&t, line, sizeof line);
-    text_str(&t, w->event->name);
+    text_printable(&t, w->event->name, sizeof line / 2);
     text_str(&t, ": ");
     text_str(&t, what);
     if (error) {

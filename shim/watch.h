@@ -72,6 +72,7 @@ struct watch {
         struct watch_lines lines;
         struct {
             int listener;
+            int64_t full; /* no connection could be taken: not before this, 0: all is well */
             struct watch_commands commands;
         } socket;
     };

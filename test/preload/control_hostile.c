@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -136,6 +137,24 @@ START_TEST(test_storm_of_requests)
     ck_assert_uint_eq(oks, EACH - EACH / 100);
     host_worker_rests(&h, "after a storm of requests");
     ck_assert_int_lt(host_anon(&h), anon + (1 << 20));
+    (void)host_end(&h);
+    host_clean(&h);
+}
+END_TEST
+
+/* Not one number is left for a connection, in any table: it waits in the backlog, nothing spins, and it is served afterwards. */
+START_TEST(test_connection_that_finds_no_free_descriptor)
+{
+    struct host h;
+    struct rlimit before;
+    int fd = start(&h, idle);
+    answers(&h, fd);
+    ck_assert_int_eq(prlimit(h.pid, RLIMIT_NOFILE, &(struct rlimit){3, 1000}, &before), 0);
+    int second = client_connect(&h, path);
+    client_say(second, "{\"do\":\"mark\"}\n");
+    host_worker_rests(&h, "with a connection that it cannot take");
+    ck_assert_int_eq(prlimit(h.pid, RLIMIT_NOFILE, &(struct rlimit){900, 1000}, NULL), 0);
+    ck_assert(client_line(&h, second, answer, sizeof answer) && strstr(answer, "\"action\":\"mark\""));
     (void)host_end(&h);
     host_clean(&h);
 }
@@ -374,6 +393,7 @@ Suite *suite_control_hostile(void)
     tcase_add_test(t, test_clients_that_say_nonsense);
     tcase_add_test(t, test_client_that_never_reads_is_dropped);
     tcase_add_test(t, test_storm_of_requests);
+    tcase_add_test(t, test_connection_that_finds_no_free_descriptor);
     tcase_add_loop_test(t, test_host_that_gives_up_its_root_its_user_or_its_descriptors, 0, 4);
     tcase_add_loop_test(t, test_host_that_closes_and_reuses_every_number, 0, 3);
     tcase_add_loop_test(t, test_socket_comes_back_after_unshare_and_exec, 0, 2);

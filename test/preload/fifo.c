@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -218,6 +220,30 @@ START_TEST(test_what_stands_in_its_place_is_refused)
 }
 END_TEST
 
+START_TEST(test_another_user_can_neither_write_nor_read)
+{
+    struct host h;
+    int status;
+    if (getuid() != 0) {
+        harness_skip("test_another_user_can_neither_write_nor_read", "not root");
+        return;
+    }
+    int fd = start(&h, idle, on_fifo, NULL);
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+            _exit(100);
+        int in = open(path, O_RDONLY | O_NONBLOCK), in_error = errno, out = open(path, O_WRONLY | O_NONBLOCK);
+        _exit(in < 0 && out < 0 && in_error == EACCES && errno == EACCES ? 0 : 1);
+    }
+    ck_assert(waitpid(pid, &status, 0) == pid && status == 0);
+    say(&h, fd, "the owner can");
+    (void)host_end(&h);
+    host_clean(&h);
+}
+END_TEST
+
 static void own_fifo(void)
 {
     if (mkfifo("f", 0600) != 0)
@@ -322,6 +348,7 @@ Suite *suite_fifo(void)
     tcase_add_test(t, test_storm_of_lines);
     tcase_add_loop_test(t, test_hosts_that_close_and_give_up_everything, 0, sizeof fifo_hosts / sizeof *fifo_hosts);
     tcase_add_loop_test(t, test_what_stands_in_its_place_is_refused, 0, sizeof planted / sizeof *planted);
+    tcase_add_test(t, test_another_user_can_neither_write_nor_read);
     tcase_add_loop_test(t, test_fifo_that_was_there_stays, 0, 2);
     tcase_add_test(t, test_fifo_that_was_replaced_is_left);
     tcase_add_test(t, test_second_process_at_the_same_path_is_told);
