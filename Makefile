@@ -114,7 +114,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit json insn objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit json insn objects tool docs preload watched workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -134,6 +134,10 @@ check-insn-all: $(BUILD)/insn/zydis
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
+# The suites that count neither threads nor records, once more with a worker that is there from the start.
+check-watched: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
+	for suite in promise_off promise_wake promise_fork allocators programs; do \
+	  TEST_ON='settle:1h;idle:1h;rss:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
 check-objects: all
 	scripts/check-objects $(BUILD)
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
@@ -157,6 +161,10 @@ check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
+# Real servers; takes two minutes and a JVM, so it is no part of `make check`.
+check-servers: all
+	scripts/install-deps servers
+	scripts/$@ $(BUILD)
 
 benches: $(BENCHES)
 bench: all workload benches
@@ -179,4 +187,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(BUILD)/insn/zydis $(BUILD)/json/read $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm benches bench demo docs install install-deps clean
+.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean

@@ -33,14 +33,14 @@ static int event_fd_reopen(int number)
 }
 
 /* The process that was started with the descriptor reads it, and no forked child. */
-static void event_fd_open(struct watch *w, int64_t now, bool first, bool forked)
+static void event_fd_open(struct watch *w, int64_t now, bool first)
 {
     int number = (int)w->event->amount;
     bool same;
 
     (void)now;
     w->due = WATCH_NEVER;
-    if (forked || (!first && w->lines.lost))
+    if (watch_of()->forked || (!first && w->lines.lost))
         return;
     enum inherit_kind kind = inherit_check(number, &same);
     w->lines.lost = true;

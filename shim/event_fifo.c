@@ -41,14 +41,14 @@ static int event_fifo_take(struct watch *w, const char **wrong)
     return -EPERM;
 }
 
-static void event_fifo_open(struct watch *w, int64_t now, bool first, bool forked)
+static void event_fifo_open(struct watch *w, int64_t now, bool first)
 {
     const char *wrong = NULL;
     char path[2048];
 
     (void)now, (void)first;
     w->due = WATCH_NEVER;
-    if (forked && !watch_path_is_own(w)) /* it is the parent's */
+    if (watch_of()->forked && !watch_path_is_own(w)) /* it is the parent's */
         return;
     const char *where = "its folder ";
     int fd = watch_path(w, path, sizeof path);

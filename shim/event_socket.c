@@ -159,7 +159,7 @@ static int event_socket_bind(struct watch *w, const char **wrong)
     return (int)error;
 }
 
-static void event_socket_open(struct watch *w, int64_t now, bool first, bool forked)
+static void event_socket_open(struct watch *w, int64_t now, bool first)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = CONTROL_LISTENER};
     const char *wrong = NULL, *where = "its folder ";
@@ -169,7 +169,7 @@ static void event_socket_open(struct watch *w, int64_t now, bool first, bool for
     w->socket.listener = -1;
     w->socket.full = 0;
     control_open(w, first);
-    if (forked && w->event->argument[0] && !watch_path_is_own(w)) /* it is the parent's */
+    if (watch_of()->forked && w->event->argument[0] && !watch_path_is_own(w)) /* it is the parent's */
         return;
     long error = event_socket_folder(w, &wrong);
     if (!error) {

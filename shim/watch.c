@@ -63,7 +63,7 @@ bool watch_any(void)
     return false;
 }
 
-void watch_open(const struct watch_host *h, bool first, bool forked)
+void watch_open(const struct watch_host *h, bool first)
 {
     int64_t now = sys_clock(CLOCK_MONOTONIC);
     int files = 0;
@@ -82,7 +82,7 @@ void watch_open(const struct watch_host *h, bool first, bool forked)
         if (first)
             *w = (struct watch){.kind = watch_kinds[h->events[i].kind], .event = &h->events[i], .number = (unsigned)i + 1};
         w->fd = w->file.folder = -1;
-        w->kind->open(w, now, first, forked);
+        w->kind->open(w, now, first);
         files += w->file.ours;
     }
     __atomic_store_n(&h->post->files, files, __ATOMIC_SEQ_CST);

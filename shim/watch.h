@@ -23,8 +23,8 @@ struct watch;
 /* What a kind does; times are CLOCK_MONOTONIC, nanoseconds. Each may be NULL but look. */
 struct watch_kind {
     /* A worker begins, its descriptor table is its own: sets fd and due. In the first worker of a process the watch's state
-     * is zero (`first`), in a later one what it was. `forked`: the process has its memory from another one. */
-    void (*open)(struct watch *w, int64_t now, bool first, bool forked);
+     * is zero (`first`), in a later one what it was. */
+    void (*open)(struct watch *w, int64_t now, bool first);
     /* The descriptor is ready (poll's revents; 0: it is not), or `due` has passed. Sets the next `due`. */
     void (*look)(struct watch *w, int64_t now, short ready);
     /* After each release or mark, whoever asked for it; `own`: this event did. */
@@ -39,6 +39,7 @@ extern const struct watch_kind event_every, event_fd, event_fifo, event_idle, ev
 /* What the process is, for all of it; the pointers live as long as the process. */
 struct watch_host {
     struct post *post;
+    bool forked; /* not the process that started with us */
     const char *program;
     const char *signal; /* signal:USR1 */
     const struct settings *settings;
@@ -79,7 +80,7 @@ struct watch {
 };
 
 /* A worker begins, its table is its own; it ends. */
-void watch_open(const struct watch_host *h, bool first, bool forked);
+void watch_open(const struct watch_host *h, bool first);
 void watch_close(struct post *p);
 const struct watch_host *watch_of(void);
 /* Is there anything to look at? Then the worker stays. */

@@ -378,7 +378,8 @@ static void worker_open(struct post *p)
 
     policy_open(process != p->pid);
     worker_host.post = p;
-    watch_open(&worker_host, process != p->pid, p->pid != worker_process);
+    worker_host.forked = p->pid != worker_process;
+    watch_open(&worker_host, process != p->pid);
     process = p->pid;
     if (!watch_any())
         watch_close(p);
