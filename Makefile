@@ -137,7 +137,7 @@ check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 # The suites that count neither threads nor records, once more with a worker that is there from the start.
 check-watched: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	for suite in promise_off promise_wake promise_fork allocators programs; do \
-	  TEST_ON='settle:1h;idle:1h;rss:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
+	  TEST_ON='settle:1h;idle:1h;rss:100T;socket:s.%p;fifo:f.%p' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
 check-objects: all
 	scripts/check-objects $(BUILD)
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
