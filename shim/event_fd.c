@@ -77,6 +77,7 @@ static void event_fd_look(struct watch *w, int64_t now, short ready)
 {
     char bytes[FD_PIECE];
     long n = 0;
+    size_t lines = 0;
     bool any = false;
 
     (void)now;
@@ -90,10 +91,10 @@ static void event_fd_look(struct watch *w, int64_t now, short ready)
         if (n <= 0)
             break;
         any = true;
-        watch_lines_take(w, bytes, (size_t)n);
+        lines += watch_lines_take(w, bytes, (size_t)n);
     }
     if (any)
-        watch_fire(w);
+        watch_fire_times(w, lines ? lines : 1);
     if (n > 0 || n == -EAGAIN || n == -EINTR) {
         if (n > 0 || !(ready & (POLLHUP | POLLERR | POLLNVAL)))
             return;

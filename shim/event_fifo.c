@@ -84,7 +84,7 @@ static void event_fifo_look(struct watch *w, int64_t now, short ready)
         break;
     }
     if (lines)
-        watch_fire(w);
+        watch_fire_times(w, lines);
 }
 
 static void event_fifo_close(struct watch *w, bool ending)

@@ -47,6 +47,8 @@ void post_start(void);
 struct post *post_own(void);
 /* One more event of that number; wakes the worker if there is one. How often it has come now. */
 unsigned post_event(struct post *p, unsigned event);
+/* The same for several at once. */
+unsigned post_events(struct post *p, unsigned event, unsigned times);
 /* Take what has come for an event and was not carried out: how many, and up to which. */
 unsigned post_take(struct post *p, unsigned event, unsigned *upto);
 /* They are carried out, or given up; wakes who waits for it. */

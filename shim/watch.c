@@ -121,9 +121,14 @@ void watch_end(struct watch *w)
     folder_close(&w->file);
 }
 
+void watch_fire_times(struct watch *w, size_t times)
+{
+    post_events(watch_host.post, w->number, (unsigned)times);
+}
+
 void watch_fire(struct watch *w)
 {
-    post_event(watch_host.post, w->number);
+    watch_fire_times(w, 1);
 }
 
 void watch_acted(const struct record *r, unsigned number)

@@ -89,6 +89,7 @@ bool watch_any(void);
 void watch_wait(struct post *p, int64_t limit);
 /* An event of this kind has come. */
 void watch_fire(struct watch *w);
+void watch_fire_times(struct watch *w, size_t times);
 void watch_begin(struct record *r, unsigned number);
 void watch_acted(const struct record *r, unsigned number);
 /* One line about an event: what is wrong with it, and an errno value (of either sign) or 0. */
