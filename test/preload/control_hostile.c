@@ -194,6 +194,30 @@ START_TEST(test_host_that_gives_up_its_root_its_user_or_its_descriptors)
 }
 END_TEST
 
+/* A filter that kills for openat and ppoll, on every thread: ours is gone by then, its socket too, and clients are told. */
+START_TEST(test_host_that_restricts_itself_is_left_alone)
+{
+    const char *argv[] = {"drops", "calls", NULL};
+    struct host bare, h;
+    host_start(&bare, &(struct host_setup){.argv = argv});
+    host_wait_line(&bare, "ready");
+    host_say(&bare, "\n");
+    host_wait_line(&bare, "dropped 0");
+    (void)host_end(&bare);
+    int fd = start(&h, argv);
+    answers(&h, fd);
+    host_say(&h, "\n");
+    host_wait_line(&h, "dropped 0");
+    ck_assert(!client_line(&h, fd, answer, sizeof answer));
+    ck_assert_int_eq(client_try(path), -ENOENT);
+    ck_assert_uint_eq(host_threads(&h), 1);
+    (void)host_end(&h);
+    host_compare(&bare, &h, "calls");
+    host_clean(&bare);
+    host_clean(&h);
+}
+END_TEST
+
 static const char *const close_ways[] = {"loop", "range", "dup2"};
 
 START_TEST(test_host_that_closes_and_reuses_every_number)
@@ -395,6 +419,7 @@ Suite *suite_control_hostile(void)
     tcase_add_test(t, test_storm_of_requests);
     tcase_add_test(t, test_connection_that_finds_no_free_descriptor);
     tcase_add_loop_test(t, test_host_that_gives_up_its_root_its_user_or_its_descriptors, 0, 4);
+    tcase_add_test(t, test_host_that_restricts_itself_is_left_alone);
     tcase_add_loop_test(t, test_host_that_closes_and_reuses_every_number, 0, 3);
     tcase_add_loop_test(t, test_socket_comes_back_after_unshare_and_exec, 0, 2);
     tcase_add_test(t, test_host_that_overwrites_its_environment);
