@@ -61,7 +61,7 @@ static int explain(const struct process *p, const struct process_library *l)
                  p->name);
     else
         complain("%d (%s): it has the library but no control socket that was found; start it with --on socket (GIVEBACK_ON=socket), or name "
-                 "the socket by --socket",
+                 "the socket by --socket or its folder by GIVEBACK_DIR",
                  (int)p->pid, p->name);
     return EXIT_NOT_DONE;
 }
@@ -75,8 +75,8 @@ static int by_signal(const struct process *p)
     if (!l.loaded || !l.known || !l.signal || p->strict) {
         if (!l.loaded || !l.known)
             return explain(p, &l);
-        complain("%d (%s): it has no control socket, and the library's handler takes no signal there (GIVEBACK, GIVEBACK_SIGNAL, or a handler of "
-                 "the program's own); start it with --on socket",
+        complain("%d (%s): no control socket was found, and the library's handler takes no signal there (GIVEBACK, GIVEBACK_SIGNAL, or a handler "
+                 "of the program's own); start it with --on socket, or name the socket by --socket or its folder by GIVEBACK_DIR",
                  (int)p->pid, p->name);
         return EXIT_NOT_DONE;
     }
@@ -86,7 +86,7 @@ static int by_signal(const struct process *p)
         complain("%d (%s): SIG%s could not be sent: %s", (int)p->pid, p->name, name, strerror(error));
         return EXIT_NOT_DONE;
     }
-    printf("%d (%s): no control socket, so SIG%s was sent; the record is in its log\n", (int)p->pid, p->name, name);
+    printf("%d (%s): no control socket was found, so SIG%s was sent; the record is in its log\n", (int)p->pid, p->name, name);
     return EXIT_DONE;
 }
 
