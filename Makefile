@@ -22,6 +22,9 @@ DEPEND = -MMD -MP -MF $@.d
 SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -ffunction-sections -fdata-sections \
   -iquote lib -iquote shim
 
+# Of the tool alone: the library in a host links libc and nothing else.
+CLI_LIBS := -ldw -lelf -ljson-c -liberty
+
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call objects,$(wildcard lib/*.c))
 SHIM_OBJ := $(call objects,$(wildcard shim/*.c shim/arch/$(MACHINE)*.c shim/arch/$(MACHINE)*.S))
@@ -53,6 +56,7 @@ $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
 $(CLI_OBJ): KIND := -iquote lib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
+$(TSAN_OBJ): KIND := -idirafter lib
 $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -iquote lib -iquote shim $(CHECK_CFLAGS)
 # -ffp-contract=off: server and reference must round alike. -O3: the matrix products are to be vectorized.
 $(WORKLOAD_OBJ): KIND := -O3 -ffp-contract=off
@@ -64,6 +68,7 @@ $(BUILD)/obj/%.o: %.S
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
 
 $(BUILD)/obj/shim/hook_python.o: shim/hook_python.py
+$(BUILD)/obj/cli/symbols_python.o: cli/symbols_python.py
 
 # Tests: sources are found by name, one program a folder; every victim and every bench is a program of its own.
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
@@ -84,10 +89,10 @@ $(BUILD)/victim/%.py: test/victim/%.py
 	cp $< $@
 $(BUILD)/victim/%: test/victim/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
-	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
+	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 # -rdynamic: GIVEBACK_CALL must find a function of the latency bench's host.
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
@@ -114,7 +119,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit json insn objects tool docs preload watched workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit json insn objects tool symbols docs preload watched metrics workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -134,15 +139,18 @@ check-insn-all: $(BUILD)/insn/zydis
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
-# The suites that count neither threads nor records, once more with a worker that is there from the start.
+# The suites that count neither threads nor records, once more with a worker that is there from the start and libc's functions
+# of writing and mapping replaced.
 check-watched: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	for suite in promise_off promise_wake promise_fork allocators programs; do \
-	  TEST_ON='settle:1h;idle:1h;rss:100T;socket:s.%p;fifo:f.%p' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
+	  TEST_ON='settle:1h;idle:1h;rss:100T;socket:s.%p;fifo:f.%p;log:never said;mmap:100T;munmap:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
 check-objects: all
 	scripts/check-objects $(BUILD)
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
 check-tool: all
 	scripts/check-tool $(BUILD)
+check-symbols: all $(VICTIMS)
+	scripts/check-symbols $(BUILD)
 check-docs: all
 	scripts/check-docs $(BUILD)
 check-fuzz: $(BUILD)/fuzz/parsers
@@ -153,11 +161,14 @@ check-tsan:
 	$(MAKE) SANITIZE=thread tsan
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
-# Not the tool, whose libraries are there for this machine only. Only the victims that it runs: others use system calls that x86-64 alone has.
+# Without the tool, whose libraries are there for this machine only; and only the victims that it runs: others use system calls
+# that x86-64 alone has.
 check-aarch64:
 	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 $(BUILD)/aarch64/libgiveback.so $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
 	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
 check-workload check-torch check-vllm: all workload
+	scripts/$@ $(BUILD)
+check-metrics: all $(BUILD)/victim/hold $(BUILD)/victim/calls
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
@@ -179,7 +190,11 @@ docs: $(BUILD)/giveback
 install: all
 	install -D -m 755 $(BUILD)/giveback $(DESTDIR)$(PREFIX)/bin/giveback
 	install -D -m 644 $(BUILD)/libgiveback.so $(DESTDIR)$(LIBDIR)/libgiveback.so
+	install -D -m 644 lib/giveback.h $(DESTDIR)$(PREFIX)/include/giveback.h
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/giveback.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/giveback.pc
 	install -D -m 644 docs/giveback.1 $(DESTDIR)$(PREFIX)/share/man/man1/giveback.1
+	install -D -m 644 docs/libgiveback.3 $(DESTDIR)$(PREFIX)/share/man/man3/libgiveback.3
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/giveback/LICENSE
 install-deps:
 	scripts/install-deps build check demo

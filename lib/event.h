@@ -25,7 +25,15 @@ enum event_kind {
     EVENT_KINDS
 };
 
-enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_NUMBER, EVENT_TAKES_PATH };
+enum event_takes {
+    EVENT_TAKES_TARGET,
+    EVENT_TAKES_SIZE,
+    EVENT_TAKES_TIME,
+    EVENT_TAKES_TEXT,
+    EVENT_TAKES_NUMBER,
+    EVENT_TAKES_PATH,
+    EVENT_TAKES_NOTHING
+};
 
 #define EVENT_FD_LEAST 3 /* below stand the host's own input and output, which nobody else may read */
 #define EVENT_FD_MOST 65535
@@ -35,7 +43,7 @@ struct event_row {
     enum event_takes takes;
     bool polled;          /* only the worker sees it, from the start */
     bool automatic;       /* nobody asked: at most one in GIVEBACK_INTERVAL, and with a back-off */
-    const char *argument; /* what it looks like, in [ ] where it may be left out */
+    const char *argument; /* what it looks like, in [ ] where it may be left out; "": there is none */
     const char *help;     /* one sentence */
 };
 extern const struct event_row event_table[EVENT_KINDS];
@@ -57,6 +65,15 @@ const char *event_action_name(enum record_action action);
  * and what was expected, and counts the others; it stays empty when all were good. */
 size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint);
 
+/* For who rewrites a value: its next item, and of that the argument, where both stand with their quotes and as the argument is
+ * without them. `kind` is EVENT_KINDS, and the argument empty, where there is no such kind or it cannot be read. false: there
+ * is no further item. */
+struct event_piece {
+    const char *at;
+    size_t n;
+};
+bool event_next(const char **value, struct event_piece *item, enum event_kind *kind, struct event_piece *argument, char *text, size_t size);
+
 /* The two parts of py:MODULE:QUALNAME behind the prefix. 0, or -EINVAL. The module's name is `module_length` bytes from
  * *module on, the rest is *function. */
 int event_python_target(const char *argument, const char **module, size_t *module_length, const char **function);
@@ -67,7 +84,7 @@ struct event_native {
     char symbol[EVENT_ARGUMENT_MAX];
     unsigned stack; /* bytes of stack arguments that the function is given, a multiple of 16 */
 };
-/* 0, or -EINVAL. Any argument that does not begin with py: is meant for it. */
+/* 0, or -EINVAL. Any TARGET that does not begin with py: is meant for it. */
 int event_native_target(const char *argument, struct event_native *target);
 
 #endif

@@ -41,6 +41,9 @@ void text_expected(struct text *t, const char *value, const char *item, size_t n
 void text_json(struct text *t, const char *s, size_t limit);
 /* the length of the UTF-8 sequence at `bytes`, of which `left` can be read; 0: it is none. A NUL ends every sequence. */
 size_t text_utf8(const char *bytes, size_t left);
+/* s between the quotes of a label's value in OpenMetrics: \\ before a quote and a backslash, \n for a line end; control characters and bytes that
+ * are not UTF-8 become U+FFFD. */
+void text_escaped(struct text *t, const char *s);
 /* the name of an error number (ENOENT), the number itself when it has none we know. */
 void text_errno(struct text *t, int error);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "sys.h"
+#include "text.h"
 
 #define INHERIT_FOLDER 1024
 
@@ -101,18 +102,22 @@ void inherit_start(const struct event *events, size_t n)
     }
 }
 
-void inherit_absolute(struct text *t, const char *pattern)
+bool inherit_absolute(const char *path, char *pattern, size_t size)
 {
-    if (*pattern != '/') {
+    struct text t;
+
+    text_init(&t, pattern, size);
+    if (path[0] && path[0] != '/') {
         if (!inherit_folder[0])
             inherit_keep_folder();
         for (const char *c = inherit_folder; *c; c++) {
-            text_char(t, *c);
+            text_char(&t, *c);
             if (*c == '%')
-                text_char(t, '%');
+                text_char(&t, '%');
         }
     }
-    text_str(t, pattern);
+    text_str(&t, path);
+    return !t.cut;
 }
 
 size_t inherit_numbers(int numbers[EVENT_MAX])

@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 #include "event.h"
-#include "text.h"
 
 /* Once, from the constructor, before anything of the host's runs. */
 void inherit_start(const struct event *events, size_t n);
-/* Any time: `pattern` with the folder of the start in front when it is relative, which has its % doubled. */
-void inherit_absolute(struct text *t, const char *pattern);
+/* Any time: the path with the folder of the start in front when it is relative, and not empty; what stands in front has its %
+ * doubled. false: it was cut. */
+bool inherit_absolute(const char *path, char *pattern, size_t size);
 /* Worker: the numbers of the descriptors that events are read from, in order, each once; how many. */
 size_t inherit_numbers(int numbers[EVENT_MAX]);
 

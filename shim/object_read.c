@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "hookable.h"
 #include "object.h"
 #include "sys.h"
 
@@ -95,6 +96,28 @@ bool object_has(const struct object *o, uint64_t offset, const void *bytes, size
     return false;
 }
 
+bool object_is_code(const struct object *o, uintptr_t at, size_t size)
+{
+    const struct hookable_object h = {.segments = o->segments, .n_segments = o->n_segments};
+
+    return hookable_segment(&h, at - o->bias, size) != NULL;
+}
+
+void object_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
+{
+    *low = UINTPTR_MAX;
+    *high = 0;
+    for (size_t k = 0; k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (o->bias + p->p_vaddr < *low)
+            *low = o->bias + p->p_vaddr;
+        if (o->bias + p->p_vaddr + p->p_memsz > *high)
+            *high = o->bias + p->p_vaddr + p->p_memsz;
+    }
+}
+
 static long object_file_read(void *context, void *buffer, size_t n, uint64_t offset)
 {
     size_t done = 0;
@@ -128,11 +151,11 @@ static bool object_file_is_mapped(const struct elffile *f, const struct object *
     return f->header.e_phnum == o->n_segments && object_file_same(f, o, 0, has);
 }
 
-int object_file_open(struct elffile *f, const struct object *o, object_compare has)
+int object_file_open(struct elffile *f, const char *path, const struct object *o, object_compare has)
 {
     struct stat status;
     /* O_NONBLOCK: the path may by now be a FIFO, at which open would wait */
-    int fd = (int)sys4(SYS_openat, AT_FDCWD, o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), error;
+    int fd = (int)sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), error;
 
     if (fd < 0)
         return fd;

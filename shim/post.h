@@ -9,10 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sys.h"
+
 enum post_worker { POST_NO_WORKER, POST_STARTING, POST_RUNNING };
 
-/* Event 0 is the signal, the others are those of GIVEBACK_ON in their order. */
-enum { POST_SIGNAL = 0, POST_EVENTS = 17 };
+/* Event 0 is the signal; then come those of GIVEBACK_ON in their order, and what a program asks by a call (cooperate): with a label, a
+ * release without one that nobody waits for, and a question. */
+enum { POST_SIGNAL = 0, POST_CALL_RELEASE = 17, POST_CALL_MARK, POST_CALL_LATE, POST_CALL_ANON, POST_EVENTS };
+#define POST_LABEL_MAX 64
 
 struct post {
     int pid;          /* whose page this is; 0: nobody's yet */
@@ -24,6 +28,9 @@ struct post {
     int owner;        /* the thread that waits at a safe point for what it asked; 0: none (safe) */
     unsigned progress; /* its futex: changes whenever it should look again */
     void *flush;      /* the allocator whose caches of its own it is to empty now; NULL: none */
+    char label[POST_LABEL_MAX]; /* of what the owner has asked by a call */
+    int result;       /* what that call returns */
+    int64_t anon;     /* the answer to POST_CALL_ANON */
     int worker;       /* enum post_worker */
     int worker_tid;   /* of the running worker, or of the last one while it ends; 0: none */
     int64_t worker_left_ms; /* CLOCK_MONOTONIC, when that last one decided to end */
@@ -38,6 +45,8 @@ struct post {
     int retry_signal; /* the signal that it uses while it tries, 0: none, */
     int timer;        /* the id of its timer + 1; 0: none */
     int next_thread;  /* where to go on looking for another thread to try */
+    uintptr_t own[2]; /* sys_thread of the worker, and of the thread that is making it: what they do is not the host's */
+    uint64_t due[POST_EVENTS]; /* the amount at which an event is reached (mapping); 0: it counts from now on */
 };
 
 /* Once, from the constructor. */
@@ -45,6 +54,17 @@ void post_start(void);
 /* This process's page; NULL before our start, when we are off, and in a process that only shares another's memory: do
  * nothing then. */
 struct post *post_own(void);
+/* The page, whoever's it is: to be read only. Before our start, and when we are off, it is zeros. */
+const struct post *post_look(void);
+/* Is the calling thread ours, or just doing our work? */
+static inline bool post_is_own_thread(const struct post *p)
+{
+    uintptr_t self = sys_thread();
+
+    return __atomic_load_n(&p->own[0], __ATOMIC_RELAXED) == self || __atomic_load_n(&p->own[1], __ATOMIC_RELAXED) == self;
+}
+/* Every amount counts from now on. */
+void post_rearm(struct post *p);
 /* One more event of that number; wakes the worker if there is one. How often it has come now. */
 unsigned post_event(struct post *p, unsigned event);
 /* The same for several at once. */

@@ -70,6 +70,13 @@ bool signal_host_handles(int number, bool *undeferred)
            now.handler != (uintptr_t)signal_handle;
 }
 
+bool signal_is_handled(int number)
+{
+    uintptr_t handler = signal_installed(number);
+
+    return handler != (uintptr_t)SIG_DFL && handler != (uintptr_t)SIG_IGN && handler != (uintptr_t)SIG_ERR;
+}
+
 bool signal_is_ours(int number)
 {
     return number > 0 && signal_installed(number) == (uintptr_t)signal_handle;
@@ -103,6 +110,22 @@ void signal_taken(int number, bool displaced)
     }
 }
 
+/* libc leaves its own two signals open in every mask. The one of pthread_cancel must wait until our handler has returned:
+ * since 2.41 its handler acts only when it has interrupted the system call itself, and leaves the rest to the call's EINTR;
+ * it would find our handler there, which then lets the kernel make the call again, or does so itself, and the thread sleeps on
+ * (seen in one run of two under signals at 1 kHz, test/victim/cancel.c). Not the one of setuid: its sender waits for every
+ * thread with a lock held that pthread_create takes. */
+static void signal_defer_cancel(int number)
+{
+    struct signal_kernel_action now, before;
+
+    if (sys4(SYS_rt_sigaction, number, NULL, &now, SIGNAL_MASK_BYTES) < 0 || now.handler != (uintptr_t)signal_handle)
+        return;
+    now.mask |= UINT64_C(1) << (SIGNAL_CANCEL - 1);
+    if (sys4(SYS_rt_sigaction, number, &now, &before, SIGNAL_MASK_BYTES) == 0 && before.handler != now.handler)
+        sys4(SYS_rt_sigaction, number, &before, NULL, SIGNAL_MASK_BYTES); /* the host has set its own since that look */
+}
+
 static void signal_put(int number, struct sigaction *before)
 {
     struct sigaction action;
@@ -110,8 +133,9 @@ static void signal_put(int number, struct sigaction *before)
     memset(&action, 0, sizeof action);
     action.sa_sigaction = signal_handle;
     action.sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO;
-    memset(&action.sa_mask, 0xff, sizeof action.sa_mask); /* libc keeps its own two signals open */
+    memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
     REAL(sigaction)(number, &action, before);
+    signal_defer_cancel(number);
 }
 
 bool signal_install(int number)
@@ -167,7 +191,7 @@ static unsigned signal_tries(const struct post *p)
 static void signal_give_up(struct post *p, enum notice why, int error)
 {
     unsigned upto;
-    bool asked = post_take(p, POST_SIGNAL, &upto);
+    bool asked = post_take(p, POST_SIGNAL, &upto), came = __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST);
 
     post_forget(p);
     __atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST);
@@ -176,7 +200,7 @@ static void signal_give_up(struct post *p, enum notice why, int error)
     if (asked)
         notice_say(why, error);
     else
-        notice_say_event(NOTICE_UNWATCHED, error);
+        notice_say_event(came ? why : NOTICE_UNWATCHED, error);
 }
 
 /* 20 tries of 2 ms, 400 of 10 ms, then ten a second. */
@@ -198,6 +222,37 @@ void signal_retry(struct post *p)
 
     if (tries > SIGNAL_TRIES || !retry_soon(p, signal_delay(tries), tries > SIGNAL_OTHERS && tries % 2))
         signal_give_up(p, NOTICE_NO_PROOF, 0);
+}
+
+/* Who posts while a try is under way leaves it at that (signal_post), and may have done so just before it ended. */
+static void signal_stop_trying(struct post *p)
+{
+    __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
+    retry_end(p);
+    if (!post_has_worker(p) && post_needs_worker(p))
+        signal_retry(p);
+}
+
+void signal_post(unsigned event)
+{
+    uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
+    int saved = errno;
+    struct post *p = post_own();
+
+    if (p) {
+        post_event(p, event);
+        if (!post_has_worker(p) && !retry_is_on(p) && !__atomic_load_n(&p->held, __ATOMIC_SEQ_CST) &&
+            !__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST)) {
+            /* No handler of the host's leaves this by longjmp, nor a cancellation: retry's lock would stay taken. */
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+            if (state_restricted())
+                signal_give_up(p, NOTICE_RESTRICTED, 0);
+            else
+                signal_retry(p);
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
+        }
+    }
+    errno = saved;
 }
 
 static int signal_create(void *post)
@@ -242,10 +297,8 @@ static void signal_try(struct post *p, const ucontext_t *u, const struct context
         signal_give_up(p, NOTICE_NO_THREAD, error);
     else if (error)
         signal_retry(p);
-    else {
-        __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
-        retry_end(p);
-    }
+    else
+        signal_stop_trying(p);
 }
 
 static void signal_handle(int number, siginfo_t *info, void *context)
@@ -265,7 +318,7 @@ static void signal_handle(int number, siginfo_t *info, void *context)
         if (!post_has_worker(p) && post_needs_worker(p))
             signal_try(p, u, &c, (uintptr_t)__builtin_return_address(0));
         else if (number != signal_number)
-            retry_end(p);
+            signal_stop_trying(p);
         resume_call(u, &c);
     }
     context_leave(u);

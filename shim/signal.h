@@ -18,6 +18,9 @@ bool signal_is_ours(int number);
 bool signal_is_handler(sighandler_t handler);
 /* Has the host a handler of its own for it (glibc's own two signals, 32 and 33, do not count)? undeferred: with SA_NODEFER. */
 bool signal_host_handles(int number, bool *undeferred);
+/* Has it any handler at all? glibc's own two signals have theirs once they are used. */
+#define SIGNAL_CANCEL 32 /* pthread_cancel's, in every glibc */
+bool signal_is_handled(int number);
 /* What the host would see without us, in place of ours. */
 void signal_hide(struct sigaction *action);
 /* The host has set its own action for `number`; `displaced`: ours was there. */
@@ -30,6 +33,9 @@ void signal_refresh(int number);
 bool signal_install(int number);
 void signal_remove(int number);
 
+/* Host thread, anywhere, with any lock of libc's or of an allocator's held: one more event of that number. Where there is no
+ * worker the handler starts one soon: this is no place for it. errno is kept. */
+void signal_post(unsigned event);
 /* There are events that only a worker sees: start one soon, on the same proof. From the constructor and in a forked child,
  * neither of which is the place: a process that ends at once or calls exec never has a thread. */
 void signal_want_worker(struct post *p);

@@ -22,7 +22,6 @@
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
-#define SINK_PATH_MAX 1536 /* folder at start and value; small, since a notice may be written on a small stack */
 #define SINK_MASK_BYTES 8 /* the kernel's sigset_t */
 
 static enum option_log sink_target;
@@ -37,15 +36,13 @@ static bool sink_torn; /* the last line in the file is incomplete: begin the nex
 
 void sink_start(const struct settings *s, const char *program)
 {
-    struct text path, name;
+    struct text name;
     struct stat st;
 
     sink_target = s->log;
     text_init(&name, sink_program, sizeof sink_program);
     text_str(&name, program);
-    text_init(&path, sink_pattern, sizeof sink_pattern);
-    if (s->log == OPTION_LOG_PATH)
-        inherit_absolute(&path, s->log_path);
+    (void)inherit_absolute(s->log_path, sink_pattern, sizeof sink_pattern);
     if (sys2(SYS_fstat, 2, &st) == 0) {
         sink_stderr_known = true;
         sink_stderr_device = st.st_dev;

@@ -22,13 +22,15 @@
 #define WATCH_UNKICKED_NS 20000000L /* how often it looks by itself where no timer could be made */
 
 static const struct watch_kind *const watch_kinds[EVENT_KINDS] = {
-    [EVENT_EVERY] = &event_every, [EVENT_FD] = &event_fd,         [EVENT_FIFO] = &event_fifo,     [EVENT_IDLE] = &event_idle,
-    [EVENT_RSS] = &event_rss,     [EVENT_SETTLE] = &event_settle, [EVENT_SOCKET] = &event_socket,
+    [EVENT_EVERY] = &event_every,   [EVENT_FD] = &event_fd,
+    [EVENT_FIFO] = &event_fifo,     [EVENT_IDLE] = &event_idle,
+    [EVENT_PRESSURE] = &event_pressure, [EVENT_RSS] = &event_rss,
+    [EVENT_SETTLE] = &event_settle, [EVENT_SOCKET] = &event_socket,
 };
 
 static struct watch watches[EVENT_MAX];
 static size_t watch_count;
-static int watch_kicked;  /* readable when somebody wants this thread; -1: not to be had */
+static int watch_kicked = -1; /* readable when somebody wants this thread; -1: not to be had */
 static struct watch_host watch_host;
 
 /* A host's thread cannot write to a descriptor of this table. So it sets a timer off, which signals this thread and no
@@ -82,6 +84,7 @@ void watch_open(const struct watch_host *h, bool first)
         if (first)
             *w = (struct watch){.kind = watch_kinds[h->events[i].kind], .event = &h->events[i], .number = (unsigned)i + 1};
         w->fd = w->file.folder = -1;
+        w->events = POLLIN;
         w->kind->open(w, now, first);
         files += w->file.ours;
     }
@@ -100,6 +103,7 @@ void watch_close(struct post *p)
     sample_close();
     if (watch_kicked >= 0)
         sys1(SYS_close, watch_kicked);
+    watch_kicked = -1;
     for (size_t i = 0; i < watch_count; i++) {
         if (watches[i].kind->close)
             watches[i].kind->close(&watches[i], ending);
@@ -176,11 +180,8 @@ void watch_refuse(struct watch *w, const char *where, const char *wrong, int err
 int watch_path(const struct watch *w, char *path, size_t size)
 {
     char pattern[2048];
-    struct text t;
 
-    text_init(&t, pattern, sizeof pattern);
-    inherit_absolute(&t, w->event->argument);
-    return t.cut ? -ENAMETOOLONG : preload_expand(pattern, watch_host.post->pid, watch_host.program, path, size);
+    return !inherit_absolute(w->event->argument, pattern, sizeof pattern) ? -ENAMETOOLONG : preload_expand(pattern, watch_host.post->pid, watch_host.program, path, size);
 }
 
 bool watch_path_is_own(const struct watch *w)
@@ -226,7 +227,7 @@ void watch_wait(struct post *p, int64_t limit)
     if (!__atomic_load_n(&p->kick, __ATOMIC_SEQ_CST) && next - now > WATCH_UNKICKED_NS)
         next = now + WATCH_UNKICKED_NS;
     for (size_t i = 0; i < watch_count; i++)
-        fds[i + 1] = (struct pollfd){watches[i].fd, POLLIN | POLLPRI, 0};
+        fds[i + 1] = (struct pollfd){watches[i].fd, watches[i].events, 0};
     int64_t left = next > now ? next - now : 0;
     struct timespec timeout = {left / 1000000000, left % 1000000000};
     long ready = sys5(SYS_ppoll, fds, watch_count + 1, next == WATCH_NEVER ? NULL : &timeout, NULL, 0);

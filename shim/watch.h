@@ -34,7 +34,7 @@ struct watch_kind {
     /* The worker ends; `ending`: with the process, so that what it made in the file system goes too. Its table goes with it. */
     void (*close)(struct watch *w, bool ending);
 };
-extern const struct watch_kind event_every, event_fd, event_fifo, event_idle, event_rss, event_settle, event_socket;
+extern const struct watch_kind event_every, event_fd, event_fifo, event_idle, event_pressure, event_rss, event_settle, event_socket;
 
 /* What the process is, for all of it; the pointers live as long as the process. */
 struct watch_host {
@@ -64,7 +64,8 @@ struct watch {
     const struct watch_kind *kind;
     const struct event *event;
     unsigned number; /* of the event, as post counts them */
-    int fd;          /* polled for reading and for priority; -1: none */
+    int fd;          /* polled; -1: none */
+    short events;    /* what for: POLLIN unless the kind says so */
     int64_t due;     /* WATCH_NEVER: only the descriptor */
     struct folder_file file; /* what it has made */
     union {                  /* the kind's own */
@@ -76,8 +77,18 @@ struct watch {
             int64_t full; /* no connection could be taken: not before this, 0: all is well */
             struct watch_commands commands;
         } socket;
+        struct {
+            int fd;         /* also while it is not polled */
+            int64_t opened;
+            bool psi;       /* the kernel's own file */
+            bool fifo;
+            unsigned tries; /* to open it again */
+        } pressure;
     };
 };
+
+/* Constructor, if there is an event of that kind: keeps what the environment says of it. false: that it is not wanted. */
+bool event_pressure_start(char *const *environment);
 
 /* A worker begins, its table is its own; it ends. */
 void watch_open(const struct watch_host *h, bool first);

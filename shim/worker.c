@@ -17,6 +17,8 @@
 #include "event.h"
 #include "gate.h"
 #include "inherit.h"
+#include "memory.h"
+#include "metrics_write.h"
 #include "options.h"
 #include "policy.h"
 #include "post.h"
@@ -43,6 +45,8 @@
 #define WORKER_FILES_NS 10000000L    /* how long exit waits for it to remove what it has made: */
 #define WORKER_FILES_TRIES 100       /* one second */
 #define WORKER_GONE_TRIES 20000      /* of 100 us: how long unshare waits for it to be gone */
+
+_Static_assert(POST_CALL_RELEASE == EVENT_MAX + 1, "the events of GIVEBACK_ON stand between the signal and the calls");
 
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -232,9 +236,47 @@ static void worker_flush(struct alloc_copy *c)
     __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
 }
 
+/* As metrics count them. */
+static unsigned worker_kind(unsigned event)
+{
+    return event == POST_SIGNAL ? METRICS_SIGNAL : event >= POST_CALL_RELEASE ? METRICS_CALL : worker_host.events[event - 1].kind;
+}
+
 static bool worker_is_automatic(unsigned event)
 {
-    return event != POST_SIGNAL && event_table[worker_host.events[event - 1].kind].automatic;
+    return worker_kind(event) < EVENT_KINDS && event_table[worker_kind(event)].automatic;
+}
+
+/* What the event is called in its record, and what is to be done. */
+static void worker_describe(struct record *r, struct post *p, unsigned event)
+{
+    static char label[POST_LABEL_MAX];
+
+    r->event = worker_signal;
+    r->action = RECORD_RELEASE;
+    if (event >= POST_CALL_RELEASE) {
+        r->event = event == POST_CALL_MARK ? "giveback_mark" : "giveback_release";
+        r->action = event == POST_CALL_MARK ? RECORD_MARK : RECORD_RELEASE;
+        for (size_t i = 0; i < sizeof label - 1; i++) /* when an owner has given up, the next one may be writing */
+            label[i] = __atomic_load_n(&p->label[i], __ATOMIC_RELAXED);
+        r->label = event != POST_CALL_LATE && label[0] ? label : NULL;
+    } else if (event != POST_SIGNAL) {
+        const struct event *e = &worker_host.events[event - 1];
+
+        r->event = e->name;
+        r->label = e->label[0] ? e->label : NULL;
+        r->action = e->action;
+    }
+}
+
+/* What the call returns that has asked for it. */
+static int worker_result(const struct record *r)
+{
+    int succeeded = 0;
+
+    for (unsigned i = 0; i < r->n_allocators; i++)
+        succeeded += !r->allocator[i].error;
+    return r->action == RECORD_MARK ? 1 : succeeded;
 }
 
 /* false: it was cut short, and is to be made again when a worker may be there again. */
@@ -242,32 +284,32 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
 {
     static struct record r; /* there is one worker, and its stack is small */
 
+    if (event == POST_CALL_ANON) {
+        __atomic_store_n(&p->anon, memory_anon(), __ATOMIC_SEQ_CST);
+        return true;
+    }
     memset(&r, 0, sizeof r);
     r.time_ms = worker_clock_ms(CLOCK_REALTIME);
     r.pid = p->pid;
     r.program = worker_host.program;
-    r.event = worker_signal;
-    r.action = RECORD_RELEASE;
-    if (event != POST_SIGNAL) {
-        const struct event *e = &worker_host.events[event - 1];
-
-        r.event = e->name;
-        r.label = e->label[0] ? e->label : NULL;
-        r.action = e->action;
-    }
+    worker_describe(&r, p, event);
     r.merged = times - 1;
     watch_begin(&r, event);
-    if (r.action == RECORD_MARK)
+    if (r.action == RECORD_MARK) {
         release_mark(&r);
-    else
+    } else {
         release_run(&r, worker_flush);
+        post_rearm(p);
+    }
     if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST))
         return false;
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         r.reason = "the program was ending, so not everything was asked";
+    if (event >= POST_CALL_RELEASE)
+        __atomic_store_n(&p->result, worker_result(&r), __ATOMIC_SEQ_CST);
     bool worth_a_line = policy_acted(&r, worker_is_automatic(event), sys_clock(CLOCK_MONOTONIC));
-    if (worth_a_line || r.action == RECORD_MARK)
-        record_write(&r);
+    bool written = record_write(&r, worth_a_line);
+    metrics_write_acted(&r, worker_kind(event), !worth_a_line, !written);
     watch_acted(&r, event);
     return true;
 }
@@ -380,6 +422,7 @@ static void worker_open(struct post *p)
     worker_host.post = p;
     worker_host.forked = p->pid != worker_process;
     watch_open(&worker_host, process != p->pid);
+    metrics_write_open(process != p->pid);
     process = p->pid;
     if (!watch_any())
         watch_close(p);
@@ -389,6 +432,7 @@ static void worker_open(struct post *p)
 static void *worker_main(void *argument)
 {
     struct post *p = argument;
+    uintptr_t self = sys_thread();
     sigset_t all;
 
     /* The creator's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
@@ -397,6 +441,7 @@ static void *worker_main(void *argument)
     worker_real.block(SIG_SETMASK, &all, NULL);
     worker_leave_table(p);
     worker_set_name();
+    __atomic_store_n(&p->own[0], self, __ATOMIC_SEQ_CST);
     while (!worker_is_gone(p)) /* only one is kept in mind */
         worker_pause();
     __atomic_store_n(&p->worker_tid, (int)sys0(SYS_gettid), __ATOMIC_SEQ_CST);
@@ -408,6 +453,8 @@ static void *worker_main(void *argument)
             ;
         watch_close(p);
     } while (!worker_retire(p));
+    /* Unless the next one is there already. Another thread may get this one's place in memory. */
+    __atomic_compare_exchange_n(&p->own[0], &self, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     worker_leave();
     return NULL;
 }
@@ -416,8 +463,10 @@ int worker_create(struct post *p)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    int error = worker_real.attr_init(&attributes);
+    int error;
 
+    __atomic_store_n(&p->own[1], sys_thread(), __ATOMIC_SEQ_CST); /* the stack that it maps is ours */
+    error = worker_real.attr_init(&attributes);
     if (!error)
         error = worker_real.attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     for (size_t size = WORKER_STACK; !error; size *= 2) {
@@ -428,6 +477,7 @@ int worker_create(struct post *p)
             break;
         error = 0;
     }
+    __atomic_store_n(&p->own[1], 0, __ATOMIC_SEQ_CST);
     if (error)
         __atomic_store_n(&p->worker, POST_NO_WORKER, __ATOMIC_SEQ_CST);
     else if (worker_counted) /* here, where a thread of the host's is alive for sure */

@@ -15,7 +15,6 @@ enum {
     PATCH_REGIONS = 256,
     PATCH_STEP = 1 << 20 /* between two places that are tried */
 };
-#define PATCH_REACH INT64_C(0x7fff0000) /* from either end of the object: its begin may refer to any part of it */
 
 extern uint32_t hook_has_xsave __attribute__((visibility("hidden")));
 uint32_t hook_has_xsave; /* arch/x86_64_hook.S */
@@ -44,7 +43,7 @@ static bool patch_is_near(uintptr_t place, uintptr_t low, uintptr_t high)
 {
     int64_t down = (int64_t)(place - high), up = (int64_t)(place + PATCH_REGION - low);
 
-    return down > -PATCH_REACH && up < PATCH_REACH;
+    return down > -INSN_REACH && up < INSN_REACH;
 }
 
 /* A place within reach that is free. Below the object first: above a program its heap begins, which is to grow on. */
@@ -114,8 +113,7 @@ static bool patch_jump(int fd, uintptr_t at, uintptr_t to)
 const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, uintptr_t high)
 {
     const unsigned char *code = (const unsigned char *)h->at;
-    size_t skip = insn_is_endbr64(code, size) ? INSN_ENDBR64 : 0;
-    struct insn_move m = {.code = code + skip, .size = size - skip, .from = h->at + skip};
+    struct insn_move m;
     struct patch_slot s;
     const char *why;
 
@@ -125,14 +123,11 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
         h->slot = (unsigned char *)patch_slot(low, high);
     if (!h->slot)
         return "there is no room for a trampoline within 2 GiB of it";
-    m.to = (uintptr_t)h->slot + offsetof(struct patch_slot, moved);
-    why = insn_move(&m);
-    if (!why)
-        why = insn_check_body(code, size, h->at, m.from, m.from + m.taken);
+    why = insn_detour(&m, code, size, h->at, (uintptr_t)h->slot + offsetof(struct patch_slot, moved));
     if (why)
         return why;
     h->original = (const void *)m.to;
-    patch_fill(&s, h, (const void *)(uintptr_t)hook_stub);
+    patch_fill(&s, h->instead ? NULL : h, h->instead ? h->instead : (const void *)(uintptr_t)hook_stub);
     memcpy(s.moved, m.made, m.n_made);
     if (!patch_write(fd, (uintptr_t)h->slot, &s, sizeof s) || !patch_jump(fd, m.from, (uintptr_t)h->slot))
         return "its code cannot be written";
