@@ -224,6 +224,16 @@ void signal_retry(struct post *p)
         signal_give_up(p, NOTICE_NO_PROOF, 0);
 }
 
+void signal_allow_worker(struct post *p)
+{
+    int saved = errno;
+
+    worker_release(p);
+    if (post_needs_worker(p))
+        signal_retry(p);
+    errno = saved;
+}
+
 /* Who posts while a try is under way leaves it at that (signal_post), and may have done so just before it ended. */
 static void signal_stop_trying(struct post *p)
 {

@@ -41,5 +41,7 @@ void signal_post(unsigned event);
 void signal_want_worker(struct post *p);
 /* Something is pending and no worker may have been started for it: try (again) soon, from the handler. */
 void signal_retry(struct post *p);
+/* Host thread: the end of worker_hold; what the worker was needed for before is gone on with. errno is kept. */
+void signal_allow_worker(struct post *p);
 
 #endif

@@ -9,15 +9,6 @@
 
 #define WRAP __attribute__((visibility("default")))
 
-static void wrap_allow(struct post *p)
-{
-    if (!p)
-        return;
-    worker_release(p);
-    if (post_needs_worker(p))
-        signal_retry(p);
-}
-
 static struct post *wrap_hold(void)
 {
     struct post *p = post_own();
@@ -32,7 +23,8 @@ WRAP int unshare(int flags)
     struct post *p = wrap_hold();
     int r = REAL(unshare)(flags);
 
-    wrap_allow(p);
+    if (p)
+        signal_allow_worker(p);
     return r;
 }
 
@@ -41,6 +33,7 @@ WRAP int setns(int fd, int type)
     struct post *p = wrap_hold();
     int r = REAL(setns)(fd, type);
 
-    wrap_allow(p);
+    if (p)
+        signal_allow_worker(p);
     return r;
 }

@@ -7,6 +7,7 @@
 
 #include "post.h"
 #include "real.h"
+#include "signal.h"
 #include "worker.h"
 
 __attribute__((visibility("default"))) int prctl(int option, ...)
@@ -22,7 +23,9 @@ __attribute__((visibility("default"))) int prctl(int option, ...)
     if (p)
         worker_hold(p);
     int r = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
-    if (p)
+    if (p && r != 0) /* a program that only asks whether the kernel has filters, say */
+        signal_allow_worker(p);
+    else if (p)
         worker_release(p);
     return r;
 }

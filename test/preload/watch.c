@@ -297,6 +297,19 @@ START_TEST(test_watched_process_restricts_itself)
 }
 END_TEST
 
+START_TEST(test_watched_process_only_asks_for_a_restriction)
+{
+    struct host h;
+
+    moody(&h, "every:100ms->mark", "0", GLIBC, FIRST);
+    host_wait_worker(&h, true);
+    tell(&h, "probe"); /* fails, and nothing is restricted */
+    host_wait_log(&h, "every:100ms", host_count_log(&h, "every:100ms") + 2);
+    ck_assert_int_eq(host_end(&h), 0);
+    host_clean(&h);
+}
+END_TEST
+
 START_TEST(test_watched_process_enters_a_namespace)
 {
     struct host h;
@@ -357,6 +370,7 @@ Suite *suite_watch(void)
     tcase_add_test(t, test_short_processes_have_no_thread);
     tcase_add_test(t, test_forked_child_is_watched_too);
     tcase_add_test(t, test_watched_process_restricts_itself);
+    tcase_add_test(t, test_watched_process_only_asks_for_a_restriction);
     tcase_add_test(t, test_watched_process_enters_a_namespace);
     tcase_add_test(t, test_idle_process_is_hardly_woken);
     suite_add_tcase(s, t);

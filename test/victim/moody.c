@@ -1,7 +1,8 @@
 /* moody: does what a line of stdin says, and answers with the line itself and a number, 0 when it went well: "hold N"
  * allocates N MiB in small blocks and frees them but for a few, "live N" keeps them, "drop" frees all of that, "work MS"
  * computes, "churn MS" frees and allocates the same memory all the time, "fork" makes a child that does what further lines
- * say while its parent waits for it, "seccomp" forbids to open files under pain of death, "user" is unshare(CLONE_NEWUSER). */
+ * say while its parent waits for it, "seccomp" forbids to open files under pain of death, "probe" asks whether it could,
+ * "user" is unshare(CLONE_NEWUSER). */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -108,6 +109,8 @@ int main(void)
             r = fork_child();
         if (strcmp(line, "seccomp\n") == 0)
             r = forbid_open();
+        if (strcmp(line, "probe\n") == 0) /* how programs ask whether the kernel has filters */
+            r = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0 || errno != EFAULT;
         if (strcmp(line, "user\n") == 0)
             r = unshare(CLONE_NEWUSER) ? errno : 0;
         printf("%.*s: %d\n", (int)strcspn(line, "\n"), line, r);
