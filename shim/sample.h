@@ -7,7 +7,7 @@
 
 struct sample {
     int64_t anon;  /* RssAnon, bytes; PROCFS_UNKNOWN */
-    int64_t quiet; /* for so many nanoseconds the host's threads have used next to no CPU time */
+    int64_t quiet; /* for so many nanoseconds the host's threads have used next to no CPU time, nor waited for it */
 };
 
 /* Worker: at its start, and at its end. */

@@ -5,12 +5,15 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB (INT64_C(1) << 20)
@@ -109,6 +112,59 @@ START_TEST(test_settle_leaves_a_small_and_a_busy_process_in_peace)
     tell(&h, "hold 400");
     record(&h, 1, "settle:300ms", text, sizeof text); /* but a new phase is like the first */
     end(&h);
+}
+END_TEST
+
+static void on_one_processor(void)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        CPU_SET(cpu, &one);
+        if (sched_setaffinity(0, sizeof one, &one) == 0) /* the first that we may use */
+            return;
+        CPU_CLR(cpu, &one);
+    }
+}
+
+static void last_on_one_processor(void)
+{
+    on_one_processor();
+    if (setpriority(PRIO_PROCESS, 0, 19) != 0)
+        _exit(99);
+}
+
+static pid_t hog(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        on_one_processor();
+        for (;;)
+            ;
+    }
+    return child;
+}
+
+/* It computes, but hardly gets a processor: that is no rest. */
+START_TEST(test_settle_takes_waiting_for_a_processor_for_work)
+{
+    struct host h;
+    const char *argv[] = {"moody", NULL}, *env[] = {"GIVEBACK_ON=settle:500ms", NULL};
+
+    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST, .env = env, .before_exec = last_on_one_processor});
+    host_say(&h, "hold 120\nwork 600000\n");
+    host_wait_line(&h, "hold 120: 0");
+    pid_t hogs[] = {hog(), hog()};
+    no_further(&h, 0, 6000);
+    for (int i = 0; i < 2; i++) {
+        kill(hogs[i], SIGKILL);
+        waitpid(hogs[i], NULL, 0);
+    }
+    host_stop(&h);
+    host_clean(&h);
 }
 END_TEST
 
@@ -362,6 +418,7 @@ Suite *suite_watch(void)
     tcase_set_timeout(t, HARNESS_TIMEOUT);
     tcase_add_loop_test(t, test_settle_releases_once_after_growth_and_quiet, 0, CELLS);
     tcase_add_test(t, test_settle_leaves_a_small_and_a_busy_process_in_peace);
+    tcase_add_test(t, test_settle_takes_waiting_for_a_processor_for_work);
     tcase_add_test(t, test_idle_releases_once_in_a_spell);
     tcase_add_test(t, test_rss_fires_on_the_way_up_and_again_after_a_fall);
     tcase_add_test(t, test_every_is_periodic);
