@@ -32,6 +32,7 @@ VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildca
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c)) $(patsubst test/%,$(BUILD)/%,$(wildcard test/victim/*.py))
 AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore
+AARCH64_HOOKED := errnos hookabi hookflow hookplugin hookrefused hookrepack hookthreads hooktop libhookplug.so
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
 TSAN_OBJ := $(call objects,$(wildcard test/tsan/*.c))
 WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
@@ -143,9 +144,12 @@ check-tsan:
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
 # Only the victims that it runs: others use system calls that x86-64 alone has.
+check-aarch64: AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++
 check-aarch64:
-	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 all $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
-	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
+	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64 all $(sort $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%) $(AARCH64_HOOKED:%=$(BUILD)/aarch64/victim/%))
+	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64-guarded CFLAGS='$(CFLAGS) -mbranch-protection=standard' \
+	  all $(AARCH64_HOOKED:%=$(BUILD)/aarch64-guarded/victim/%)
+	$(AARCH64) scripts/check-aarch64 $(BUILD)/aarch64 $(BUILD)/aarch64-guarded
 check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged

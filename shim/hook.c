@@ -1,6 +1,5 @@
 #include "hook.h"
 
-#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static const struct {
      "it may return twice, or not at all"},
     {"dlopen,dlmopen,dlsym,dlvsym,_Unwind_*", "what it does depends on where it is called from"},
     {"mcount,_mcount,__fentry__,__tls_get_addr,___tls_get_addr,__morestack,__x86_*_thunk_*,_dl_runtime_*,_dl_tlsdesc_*,_start,"
-     "_init,_fini,__cyg_profile_*", "it is not called as other functions are"},
+     "_init,_fini,__cyg_profile_*,__aarch64_*,__arm_*", "it is not called as other functions are"},
     {"*.isra.*,*.constprop.*,*.part.*,*.cold,*.cold.*", "it is a part or a clone that the compiler made, which is not called as the function is"},
 };
 
@@ -178,11 +177,13 @@ static void hook_size(void *context, const struct hook_found *f)
 
 static const char *hook_resolve(struct hook_found *f)
 {
+    /* What ld.so gives to a resolver on aarch64 (sys/ifunc.h: bit 62 says that there is a second argument); elsewhere it is nothing. */
+    unsigned long hwcap = getauxval(AT_HWCAP), known[3] = {sizeof known, hwcap, getauxval(AT_HWCAP2)};
     struct hook_chosen c;
 
     if (hooks.started)
         return "it is chosen at run time (IFUNC) in an object that is not yet relocated";
-    c.at = (uintptr_t)((void *(*)(void))f->at)();
+    c.at = (uintptr_t)((void *(*)(unsigned long, const unsigned long *))f->at)(hwcap | 1UL << 62, known);
     c.size = 0;
     hook_find(&hooks.object, "*", hook_size, &c);
     f->at = c.at;
@@ -326,8 +327,6 @@ static void hook_watch(void)
     uintptr_t at = (uintptr_t)real_find("_dl_debug_state");
     int mem = patch_open();
 
-    if (mem == -ENOSYS)
-        return; /* each function is refused */
     if (!at || mem < 0 || !patch_empty(mem, at, hook_loaded))
         notice_complain(NULL, "GIVEBACK_ON: objects that the program opens later are not searched for functions: "
                               "ld.so has no place to be told by");
