@@ -8,7 +8,7 @@
 #include "parse.h"
 
 const struct event_row event_table[EVENT_KINDS] = {
-#define KIND(id, name, takes, automatic, argument, help) {name, EVENT_TAKES_##takes, automatic, argument, help},
+#define KIND(id, name, takes, polled, automatic, argument, help) {name, EVENT_TAKES_##takes, polled, automatic, argument, help},
 #include "kinds.def"
 #undef KIND
 };
@@ -190,7 +190,7 @@ static void event_name(struct event *e)
 }
 
 static const char event_kinds[] = "one of the kinds of event:"
-#define KIND(id, name, takes, automatic, argument, help) " " name
+#define KIND(id, name, takes, polled, automatic, argument, help) " " name
 #include "kinds.def"
 #undef KIND
     ;

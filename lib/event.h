@@ -19,7 +19,7 @@
 #define EVENT_STACK_MAX 65536  /* and the most that may be */
 
 enum event_kind {
-#define KIND(id, name, takes, automatic, argument, help) EVENT_##id,
+#define KIND(id, name, takes, polled, automatic, argument, help) EVENT_##id,
 #include "kinds.def"
 #undef KIND
     EVENT_KINDS
@@ -30,6 +30,7 @@ enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME };
 struct event_row {
     const char *name; /* exit */
     enum event_takes takes;
+    bool polled;          /* only the worker sees it, from the start */
     bool automatic;       /* nobody asked: at most one in GIVEBACK_INTERVAL, and with a back-off */
     const char *argument; /* what it looks like, in [ ] where it may be left out */
     const char *help;     /* one sentence */

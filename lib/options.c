@@ -83,6 +83,17 @@ static int options_set_signal(struct settings *s, const char *value, struct text
     return 0;
 }
 
+static int options_set_interval(struct settings *s, const char *value, struct text *complaint)
+{
+    struct options_item item = options_trim(value);
+    int64_t ns = parse_is(item.at, item.n, "0") ? 0 : parse_time(item.at, item.n);
+
+    if (ns < 0)
+        return options_bad(complaint, OPTION_INTERVAL, value, item, "a number and ms, s, m or h, or 0");
+    s->interval = ns;
+    return 0;
+}
+
 static int options_set_log(struct settings *s, const char *value, struct text *complaint)
 {
     struct options_item whole = {value, strlen(value)}, word = options_trim(value);
@@ -218,6 +229,7 @@ int options_set(struct settings *s, enum option_id id, const char *value, struct
     case OPTION_LOG: return options_set_log(s, value, complaint);
     case OPTION_FORMAT: return options_choice(complaint, id, value, "text", "json", &s->json);
     case OPTION_DETAIL: return options_choice(complaint, id, value, "auto", "full", &s->full_detail);
+    case OPTION_INTERVAL: return options_set_interval(s, value, complaint);
     case OPTION_CHILDREN: return options_choice(complaint, id, value, "keep", "drop", &s->drop_children);
     case OPTION_ONLY: return options_set_list(s->only, id, value, complaint);
     case OPTION_SKIP: return options_set_list(s->skip, id, value, complaint);

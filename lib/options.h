@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "event.h"
 #include "text.h"
@@ -40,6 +41,7 @@ struct settings {
     char log_path[OPTION_VALUE_MAX + 1]; /* with %p and %n still in it */
     bool json;
     bool full_detail;
+    int64_t interval; /* nanoseconds; 0: none */
     bool drop_children;
     char only[OPTION_VALUE_MAX + 1], skip[OPTION_VALUE_MAX + 1]; /* globs, separated by ',' or ';' or blanks */
     char call[OPTION_VALUE_MAX + 1];                             /* checked: items separated by ',' or ';' */

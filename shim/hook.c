@@ -362,7 +362,8 @@ void hook_start(const struct event *events, size_t n)
     long at;
 
     for (size_t i = 0; i < n; i++) {
-        if (strncmp(events[i].argument, "py:", 3) == 0 || event_native_target(events[i].argument, &hooks.event[i].target) != 0)
+        if (event_table[events[i].kind].takes != EVENT_TAKES_TARGET || strncmp(events[i].argument, "py:", 3) == 0 ||
+            event_native_target(events[i].argument, &hooks.event[i].target) != 0)
             continue;
         hooks.event[i].native = native = true;
         if (events[i].kind == EVENT_EXIT)

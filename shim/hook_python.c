@@ -144,7 +144,8 @@ static bool hook_is_python(const struct event *e)
     const char *module, *function;
     size_t n;
 
-    return event_python_target(e->argument, &module, &n, &function) == 0;
+    return event_table[e->kind].takes == EVENT_TAKES_TARGET &&
+           event_python_target(e->argument, &module, &n, &function) == 0;
 }
 
 /* {"1": (1, whether at its end, "py:MODULE:QUALNAME"), ...} */

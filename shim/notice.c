@@ -24,6 +24,7 @@ static const char *const notice_text[NOTICE_COUNT] = {
     [NOTICE_NO_PROOF] = " came, but no thread of the program stood at a point where the release could be started; "
                         "send it again later",
     [NOTICE_FOREIGN_THREAD] = " came, but this process was made by a raw clone, in which libc can start no thread",
+    [NOTICE_UNWATCHED] = " is not watched for: no thread could be started for it",
     [NOTICE_LATE] = " is not taken: the library was loaded by dlopen, and does nothing unless it is in LD_PRELOAD",
 };
 
@@ -33,8 +34,10 @@ void notice_start(const struct settings *s)
     notice_json = s->json;
 }
 
+enum notice_place { NOTICE_HOST, NOTICE_IN_RESTRICTED, NOTICE_WORKER };
+
 /* One line in the format of the log: a program that reads JSON Lines gets an object. */
-__attribute__((noinline)) static void notice_write(const char *what, bool restricted)
+__attribute__((noinline)) static void notice_write(const char *what, enum notice_place place)
 {
     char line[1024];
     struct text t;
@@ -50,10 +53,10 @@ __attribute__((noinline)) static void notice_write(const char *what, bool restri
     text_str(&t, notice_json ? "}\n" : "\n");
     if (t.cut)
         return;
-    if (restricted)
+    if (place == NOTICE_IN_RESTRICTED)
         sink_write_restricted(line, t.len);
     else
-        sink_write(line, t.len, false);
+        sink_write(line, t.len, place == NOTICE_WORKER);
 }
 
 /* What came: a signal's name, or an event's. */
@@ -73,7 +76,7 @@ static void notice_once(const char *kind, const char *name, enum notice what, in
         text_str(&t, ": ");
         text_errno(&t, error);
     }
-    notice_write(line, what == NOTICE_RESTRICTED);
+    notice_write(line, what == NOTICE_RESTRICTED ? NOTICE_IN_RESTRICTED : NOTICE_HOST);
 }
 
 void notice_say(enum notice what, int error)
@@ -91,5 +94,10 @@ void notice_say_event(enum notice what, int error)
 void notice_complain(void *unused, const char *line)
 {
     (void)unused;
-    notice_write(line, false);
+    notice_write(line, NOTICE_HOST);
+}
+
+void notice_worker(const char *line)
+{
+    notice_write(line, NOTICE_WORKER);
 }

@@ -14,6 +14,7 @@ enum notice {
     NOTICE_NO_THREADS_LIB, /* old glibc without libpthread */
     NOTICE_NO_PROOF,       /* no thread was found at a point where the worker may be started */
     NOTICE_FOREIGN_THREAD, /* the only thread there is was not made by libc (raw clone) */
+    NOTICE_UNWATCHED,      /* no worker for what GIVEBACK_ON has polled */
     NOTICE_LATE,           /* loaded by dlopen: the host's signals cannot be seen any more */
     NOTICE_COUNT
 };
@@ -26,6 +27,8 @@ void notice_start(const struct settings *s);
 void notice_say(enum notice what, int error);
 /* The same where it was no signal that came, but an event of GIVEBACK_ON. */
 void notice_say_event(enum notice what, int error);
+/* The worker has something to say; each time. */
+void notice_worker(const char *line);
 /* A bad value, from the constructor, or a function that cannot be hooked: any number of them. */
 void notice_complain(void *unused, const char *line);
 

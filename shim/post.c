@@ -59,13 +59,29 @@ bool post_has_worker(struct post *p)
     return __atomic_load_n(&p->worker, __ATOMIC_SEQ_CST) != POST_NO_WORKER;
 }
 
+bool post_needs_worker(const struct post *p)
+{
+    return __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST) || __atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST);
+}
+
+void post_kick(struct post *p)
+{
+    struct itimerspec now = {{0, 0}, {0, 1}};
+    int kick = __atomic_load_n(&p->kick, __ATOMIC_SEQ_CST);
+
+    if (kick)
+        sys4(SYS_timer_settime, kick - 1, 0, &now, NULL);
+    else
+        post_wake((int *)&p->pending);
+}
+
 unsigned post_event(struct post *p, unsigned event)
 {
     unsigned asked = __atomic_add_fetch(&p->asked[event], 1, __ATOMIC_SEQ_CST);
 
     __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
     if (post_has_worker(p))
-        post_wake((int *)&p->pending);
+        post_kick(p);
     return asked;
 }
 

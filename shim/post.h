@@ -17,6 +17,8 @@ enum { POST_SIGNAL = 0, POST_EVENTS = 17 };
 struct post {
     int pid;          /* whose page this is; 0: nobody's yet */
     unsigned pending; /* not zero: the worker has something to look at; its futex */
+    int kick;         /* the id of the timer that wakes the worker from poll, + 1; 0: none, it waits on the futex (watch) */
+    int wanted;       /* a worker is wanted though nothing is pending: there is something to be looked at */
     unsigned asked[POST_EVENTS]; /* how often each event has come, */
     unsigned done[POST_EVENTS];  /* and how many of these have been carried out (both count round) */
     int owner;        /* the thread that waits at a safe point for what it asked; 0: none (safe) */
@@ -52,6 +54,10 @@ void post_done(struct post *p, unsigned event, unsigned upto);
 void post_forget(struct post *p);
 /* Whoever waits at a safe point is to look again. */
 void post_progress(struct post *p);
+/* The worker is to look now. */
+void post_kick(struct post *p);
+/* Is there something to do for a worker? */
+bool post_needs_worker(const struct post *p);
 /* Is there a worker, or one being started? */
 bool post_has_worker(struct post *p);
 /* For kernels before 4.14, which cannot wipe: called in the child by atfork. */

@@ -12,12 +12,6 @@
 #define RETRY_PROBES 256 /* thread ids looked at in one try */
 #define RETRY_IDS 65536  /* how far from the process's id threads are looked for */
 
-/* 20 tries of 2 ms, 400 of 10 ms, then ten a second. */
-static long retry_delay(unsigned tries)
-{
-    return tries < 20 ? 2000000L : tries < 420 ? 10000000L : 100000000L;
-}
-
 /* Whoever finds it taken goes away: the holder is arming a timer as well, or ending one that will fire once more for
  * nothing. Waiting for it in a handler could be waiting for the thread below. */
 static bool retry_lock(struct post *p)
@@ -39,7 +33,7 @@ static bool retry_begin(struct post *p)
     int id;
 
     for (size_t i = 0; !p->retry_signal && i < sizeof ignored / sizeof *ignored; i++)
-        if (signal_install(ignored[i]))
+        if (signal_install(ignored[i]) || signal_is_ours(ignored[i])) /* ours: the parent's, which was trying when it forked */
             __atomic_store_n(&p->retry_signal, ignored[i], __ATOMIC_SEQ_CST);
     if (!p->retry_signal)
         return false;
@@ -70,9 +64,9 @@ static void retry_ask_another(struct post *p)
     }
 }
 
-bool retry_soon(struct post *p, unsigned tries, bool another)
+bool retry_soon(struct post *p, long ns, bool another)
 {
-    struct itimerspec in = {{0, 0}, {0, retry_delay(tries)}};
+    struct itimerspec in = {{0, 0}, {0, ns}};
     bool begun;
 
     if (!retry_lock(p))

@@ -10,9 +10,10 @@
 
 struct post;
 
-/* Handler, or host thread with every signal blocked or in an interposed function. `another`: ask one more thread at once.
+/* In so many nanoseconds. Handler, constructor, atfork's child, or host thread with every signal blocked or in an interposed
+ * function. `another`: ask one more thread at once.
  * false: none of these signals is free. */
-bool retry_soon(struct post *p, unsigned tries, bool another);
+bool retry_soon(struct post *p, long ns, bool another);
 /* The same contexts: no further tries; the host's default is back. */
 void retry_end(struct post *p);
 

@@ -24,7 +24,8 @@
 #define SIGNAL_COMPUTING 3  /* tries after which code outside every allocator is proof enough */
 #define SIGNAL_OTHERS 4     /* tries after which other threads are asked too */
 #define SIGNAL_FOREIGN 10   /* tries after which a thread that libc has not made is taken for the only one */
-#define SIGNAL_TRIES 1000   /* about a minute, see retry.c */
+#define SIGNAL_TRIES 1000   /* about a minute */
+#define SIGNAL_START_NS 100000000L /* a process that has not ended by then, nor called exec, may have its worker */
 
 /* What the kernel keeps for a signal. */
 struct signal_kernel_action {
@@ -154,17 +155,37 @@ static unsigned signal_tries(const struct post *p)
 /* Nothing can be done for what is pending: forget it and say why. */
 static void signal_give_up(struct post *p, enum notice why, int error)
 {
+    unsigned upto;
+    bool asked = post_take(p, POST_SIGNAL, &upto);
+
     post_forget(p);
+    __atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
     retry_end(p);
-    notice_say(why, error);
+    if (asked)
+        notice_say(why, error);
+    else
+        notice_say_event(NOTICE_UNWATCHED, error);
+}
+
+/* 20 tries of 2 ms, 400 of 10 ms, then ten a second. */
+static long signal_delay(unsigned tries)
+{
+    return tries < 20 ? 2000000L : tries < 420 ? 10000000L : 100000000L;
+}
+
+void signal_want_worker(struct post *p)
+{
+    __atomic_store_n(&p->wanted, 1, __ATOMIC_SEQ_CST);
+    if (!retry_soon(p, SIGNAL_START_NS, false))
+        signal_give_up(p, NOTICE_NO_PROOF, 0);
 }
 
 void signal_retry(struct post *p)
 {
     unsigned tries = __atomic_add_fetch(&p->tries, 1, __ATOMIC_SEQ_CST);
 
-    if (tries > SIGNAL_TRIES || !retry_soon(p, tries, tries > SIGNAL_OTHERS && tries % 2))
+    if (tries > SIGNAL_TRIES || !retry_soon(p, signal_delay(tries), tries > SIGNAL_OTHERS && tries % 2))
         signal_give_up(p, NOTICE_NO_PROOF, 0);
 }
 
@@ -230,7 +251,7 @@ static void signal_handle(int number, siginfo_t *info, void *context)
             post_event(p, POST_SIGNAL);
         else if (!__atomic_load_n(&p->retry_signal, __ATOMIC_SEQ_CST))
             signal_remove(number); /* forked while its parent was trying */
-        if (!post_has_worker(p) && __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST))
+        if (!post_has_worker(p) && post_needs_worker(p))
             signal_try(p, u, &c, (uintptr_t)__builtin_return_address(0));
         else if (number != signal_number)
             retry_end(p);

@@ -30,6 +30,9 @@ void signal_refresh(int number);
 bool signal_install(int number);
 void signal_remove(int number);
 
+/* There are events that only a worker sees: start one soon, on the same proof. From the constructor and in a forked child,
+ * neither of which is the place: a process that ends at once or calls exec never has a thread. */
+void signal_want_worker(struct post *p);
 /* Something is pending and no worker may have been started for it: try (again) soon, from the handler. */
 void signal_retry(struct post *p);
 

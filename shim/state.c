@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/prctl.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "hook_python.h"
 #include "notice.h"
 #include "options.h"
+#include "policy.h"
 #include "post.h"
 #include "preload.h"
 #include "real.h"
@@ -79,6 +81,15 @@ static void state_not_yet(void *complained, const char *line)
     *(bool *)complained = true;
 }
 
+/* Something is to be looked at: in the process that starts and in its forked children. */
+static void state_watch(void)
+{
+    struct post *p = post_own();
+
+    if (p)
+        signal_want_worker(p);
+}
+
 /* glibc hands a constructor what main gets. */
 __attribute__((constructor)) static void state_start(int argc, char **argv, char **environment)
 {
@@ -109,12 +120,19 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     state_privileges = sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
     record_write_start(&state_settings);
     release_configure(&state_settings);
-    worker_start(&state_settings, state_events, state_program);
+    policy_configure(&state_settings);
+    n = options_events(state_events, EVENT_MAX, environment);
+    worker_start(&state_settings, state_events, n, state_program);
     if (state_settings.drop_children)
         state_drop(environment);
     signal_start(state_settings.signal);
-    n = options_events(state_events, EVENT_MAX, environment);
     hook_start(state_events, n);
     hook_python_start(state_events, n);
+    for (size_t i = 0; i < n; i++)
+        if (event_table[state_events[i].kind].polled) {
+            pthread_atfork(NULL, NULL, state_watch);
+            state_watch();
+            break;
+        }
     errno = saved;
 }

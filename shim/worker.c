@@ -17,6 +17,7 @@
 #include "event.h"
 #include "gate.h"
 #include "options.h"
+#include "policy.h"
 #include "post.h"
 #include "real.h"
 #include "record.h"
@@ -24,6 +25,7 @@
 #include "release.h"
 #include "sys.h"
 #include "text.h"
+#include "watch.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -54,6 +56,9 @@ static unsigned *worker_counted;
 
 static char worker_signal[32];
 static const struct event *worker_events;
+static size_t worker_event_count;
+static int worker_process; /* the one that started with us, no forked child */
+static int64_t worker_later; /* events wait until then (policy); 0: none does */
 static const char *worker_program;
 
 /* The thread library is looked up, not linked: pthread_create is GLIBC_2.34 in a new libc and lives in libpthread in an
@@ -63,7 +68,7 @@ static uintptr_t worker_find(const char *name)
     return (uintptr_t)real_find(name);
 }
 
-void worker_start(const struct settings *s, const struct event *events, const char *program)
+void worker_start(const struct settings *s, const struct event *events, size_t n, const char *program)
 {
     char name[16];
     struct text t;
@@ -80,6 +85,8 @@ void worker_start(const struct settings *s, const struct event *events, const ch
     text_str(&t, options_signal_name(s->signal, name, sizeof name));
     worker_program = program;
     worker_events = events;
+    worker_event_count = n;
+    worker_process = (int)sys0(SYS_getpid);
 }
 
 bool worker_possible(void)
@@ -194,6 +201,11 @@ static void worker_flush(struct alloc_copy *c)
     __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
 }
 
+static bool worker_is_automatic(unsigned event)
+{
+    return event != POST_SIGNAL && event_table[worker_events[event - 1].kind].automatic;
+}
+
 /* false: it was cut short, and is to be made again when a worker may be there again. */
 static bool worker_act(struct post *p, unsigned event, unsigned times)
 {
@@ -221,7 +233,10 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
         return false;
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         r.reason = "the program was ending, so not everything was asked";
-    record_write(&r);
+    bool worth_a_line = policy_acted(&r, worker_is_automatic(event), sys_clock(CLOCK_MONOTONIC));
+    if (worth_a_line || r.action == RECORD_MARK)
+        record_write(&r);
+    watch_acted(&r, event);
     return true;
 }
 
@@ -230,26 +245,51 @@ static bool worker_is_to_end(struct post *p)
     return __atomic_load_n(&p->quit, __ATOMIC_SEQ_CST) || __atomic_load_n(&p->ending, __ATOMIC_SEQ_CST);
 }
 
+/* Nothing is to be done now. false: nor has anything come for so long that the worker may go. */
+static bool worker_wait(struct post *p)
+{
+    int64_t now = sys_clock(CLOCK_MONOTONIC);
+
+    if (watch_any())
+        watch_wait(p, worker_later ? worker_later : WATCH_NEVER);
+    else if (worker_later)
+        post_wait((int *)&p->pending, 0, worker_later > now ? worker_later - now : 0);
+    else
+        return post_wait((int *)&p->pending, 0, WORKER_LINGER_NS) != -ETIMEDOUT ||
+               __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST);
+    if (worker_later && sys_clock(CLOCK_MONOTONIC) >= worker_later)
+        __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
+    return true;
+}
+
 /* Carry out what has come; false: the worker is to end. */
 static bool worker_step(struct post *p)
 {
     bool pending = __atomic_exchange_n(&p->pending, 0, __ATOMIC_SEQ_CST);
 
+    if (pending)
+        worker_later = 0;
     for (unsigned event = 0; pending && event < POST_EVENTS; event++) {
         unsigned upto, times = post_take(p, event, &upto);
 
         if (!times)
             continue;
+        if (worker_is_automatic(event) && !policy_ready(sys_clock(CLOCK_MONOTONIC))) {
+            worker_later = policy_due();
+            continue;
+        }
         if (worker_is_to_end(p) || !worker_act(p, event, times)) {
             __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
             return false;
         }
         post_done(p, event, upto);
     }
-    if (pending)
-        return true;
-    return !worker_is_to_end(p) && (post_wait((int *)&p->pending, 0, WORKER_LINGER_NS) != -ETIMEDOUT ||
-                                    __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST));
+    if (worker_is_to_end(p)) {
+        if (worker_later) /* for the next worker */
+            __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
+        return false;
+    }
+    return pending || worker_wait(p);
 }
 
 /* May it go? An event that came while it made up its mind has either seen POST_RUNNING, then it is in `pending` now, or
@@ -296,6 +336,16 @@ static void worker_leave(void)
         post_wait(&never, 0, -1);
 }
 
+static void worker_open(struct post *p)
+{
+    static int process; /* whose the state of policy and watch is */
+
+    policy_open(process != p->pid);
+    watch_open(p, worker_events, worker_event_count, process != p->pid, p->pid != worker_process);
+    process = p->pid;
+    __atomic_store_n(&p->wanted, watch_any(), __ATOMIC_SEQ_CST);
+}
+
 static void *worker_main(void *argument)
 {
     struct post *p = argument;
@@ -313,8 +363,10 @@ static void *worker_main(void *argument)
     __atomic_store_n(&p->worker, POST_RUNNING, __ATOMIC_SEQ_CST);
     worker_register();
     do {
+        worker_open(p);
         while (worker_step(p))
             ;
+        watch_close(p);
     } while (!worker_retire(p));
     worker_leave();
     return NULL;
@@ -348,10 +400,10 @@ void worker_hold(struct post *p)
     __atomic_add_fetch(&p->held, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&p->quit, 1, __ATOMIC_SEQ_CST);
     gate_shut(0);
-    post_wake((int *)&p->pending);
+    post_kick(p);
     for (int i = 0; i < WORKER_GONE_TRIES && (post_has_worker(p) || !worker_is_gone(p)); i++) {
         worker_pause();
-        post_wake((int *)&p->pending);
+        post_kick(p);
     }
     gate_open();
 }

@@ -14,7 +14,7 @@ static void wrap_allow(struct post *p)
     if (!p)
         return;
     worker_release(p);
-    if (__atomic_load_n(&p->pending, __ATOMIC_SEQ_CST))
+    if (post_needs_worker(p))
         signal_retry(p);
 }
 

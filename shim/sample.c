@@ -1,0 +1,74 @@
+#include "sample.h"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "procfs.h"
+#include "sys.h"
+
+#define SAMPLE_BUSY_NS 250000000L  /* how often a process that works is looked at, */
+#define SAMPLE_QUIET_NS 500000000L /* and one that rests: an idle process is woken twice a second */
+/* More CPU time than this between two looks is work: 2 % and 1 % of a core. Measured on idle hosts: an event loop with a
+ * timer of 10 ms uses 0.2 to 0.6 %; the smallest request that touches 200 MiB uses 13 ms. */
+#define SAMPLE_WORK_NS 5000000L
+
+static struct {
+    int statm;
+    int64_t ours; /* CPU time of our threads that have ended */
+    int64_t at, cpu, quiet_since;
+    struct sample last;
+} sample = {.statm = -1};
+
+/* Of the host's threads: all but ours. */
+static int64_t sample_cpu(void)
+{
+    return sys_clock(CLOCK_PROCESS_CPUTIME_ID) - sys_clock(CLOCK_THREAD_CPUTIME_ID) - sample.ours;
+}
+
+void sample_open(int64_t now, bool first)
+{
+    if (first)
+        sample.ours = 0;
+    /* statm is not guarded like other files of /proc: once open it can be read for good, in a changed root, as another
+     * user, without a free descriptor. */
+    sample.statm = (int)sys4(SYS_openat, AT_FDCWD, "/proc/thread-self/statm", O_RDONLY | O_CLOEXEC, 0);
+    sample.at = sample.quiet_since = now;
+    sample.cpu = sample_cpu();
+    sample.last = (struct sample){PROCFS_UNKNOWN, 0};
+}
+
+void sample_close(void)
+{
+    if (sample.statm >= 0)
+        sys1(SYS_close, sample.statm);
+    sample.statm = -1;
+    sample.ours += sys_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+const struct sample *sample_at(int64_t now)
+{
+    char text[128];
+    struct procfs_memory m;
+    long n;
+
+    if (sample.at == now && sample.last.anon != PROCFS_UNKNOWN)
+        return &sample.last;
+    n = sys4(SYS_pread64, sample.statm, text, sizeof text, 0);
+    if (n <= 0 || procfs_statm(text, (size_t)n, (int64_t)getauxval(AT_PAGESZ), &m) != 0)
+        m.anon = PROCFS_UNKNOWN;
+    int64_t cpu = sample_cpu();
+    if (cpu - sample.cpu > SAMPLE_WORK_NS)
+        sample.quiet_since = now;
+    sample.cpu = cpu;
+    sample.at = now;
+    sample.last = (struct sample){m.anon, now - sample.quiet_since};
+    return &sample.last;
+}
+
+int64_t sample_next(int64_t now)
+{
+    int64_t period = sample.last.quiet ? SAMPLE_QUIET_NS : SAMPLE_BUSY_NS;
+
+    return (now / period + 1) * period;
+}
