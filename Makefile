@@ -34,6 +34,7 @@ VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildca
 AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore
 AARCH64_HOOKED := errnos hookabi hookflow hookplugin hookrefused hookrepack hookthreads hooktop libhookplug.so
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
+INSNS := $(BUILD)/insn/zydis $(BUILD)/insn/unicorn
 TSAN_OBJ := $(call objects,$(wildcard test/tsan/*.c))
 WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
 WORKLOAD_NAMES := mkcheckpoint modelserver modelclient
@@ -100,9 +101,17 @@ $(WORKLOADS): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(WORKLOAD_SHA
 	@mkdir -p $(@D)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -pthread -lm
 
-$(BUILD)/insn/zydis: test/insn/zydis.c $(BUILD)/obj/lib/insn_x86_64.o
+$(BUILD)/insn/zydis: test/insn/walk.c $(BUILD)/obj/lib/insn_x86_64.o
+$(BUILD)/insn/zydis: INSN_LIBS := -lZydis
+$(BUILD)/insn/unicorn: test/insn/walk.c $(BUILD)/obj/lib/insn_aarch64.o
+$(BUILD)/insn/unicorn: INSN_LIBS := -lcapstone -lunicorn
+$(INSNS): $(BUILD)/insn/%: test/insn/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $^ -lZydis
+	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $^ $(INSN_LIBS)
+
+$(BUILD)/insn/begins.so: test/insn/begins.S
+	@mkdir -p $(@D)
+	aarch64-linux-gnu-gcc -shared -nostdlib -o $@ $<
 
 # Hosts with an allocator linked into them.
 COPIES := $(BUILD)/copies/hoard_tcmalloc
@@ -121,10 +130,10 @@ check:
 check-unit: $(BUILD)/unit/unit
 	$<
 # The long form reads some hundred million instructions.
-check-insn: $(BUILD)/insn/zydis
-	scripts/check-insn $<
-check-insn-all: $(BUILD)/insn/zydis
-	scripts/check-insn $< all
+check-insn: $(INSNS) $(BUILD)/insn/begins.so aarch64-guarded
+	scripts/check-insn $(BUILD)
+check-insn-all: $(INSNS) $(BUILD)/insn/begins.so aarch64-guarded
+	scripts/check-insn $(BUILD) all
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
@@ -144,11 +153,13 @@ check-tsan:
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
 # Only the victims that it runs: others use system calls that x86-64 alone has.
-check-aarch64: AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++
-check-aarch64:
+AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++
+aarch64:
 	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64 all $(sort $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%) $(AARCH64_HOOKED:%=$(BUILD)/aarch64/victim/%))
+aarch64-guarded:
 	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64-guarded CFLAGS='$(CFLAGS) -mbranch-protection=standard' \
 	  all $(AARCH64_HOOKED:%=$(BUILD)/aarch64-guarded/victim/%)
+check-aarch64: aarch64 aarch64-guarded
 	$(AARCH64) scripts/check-aarch64 $(BUILD)/aarch64 $(BUILD)/aarch64-guarded
 check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
@@ -175,5 +186,5 @@ install-deps:
 clean:
 	rm -rf $(BUILD)
 
--include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(BUILD)/insn/zydis $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm benches bench demo docs install install-deps clean
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(INSNS) $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
+.PHONY: all aarch64 aarch64-guarded tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm benches bench demo docs install install-deps clean

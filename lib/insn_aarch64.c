@@ -118,6 +118,7 @@ uint32_t a64_branch(uint64_t from, uint64_t to)
 /* The copy while it is made: code from its begin on, the addresses that it needs from its end back. */
 struct a64_making {
     struct a64_move *m;
+    bool near;
     size_t code, addresses;
 };
 
@@ -135,12 +136,18 @@ static void a64_make_address(struct a64_making *k, unsigned reg, uint64_t addres
     a64_make(k, 0x58000000u | (uint32_t)(k->addresses - k->code) << 3 | reg);
 }
 
-static bool a64_make_branch(struct a64_making *k, uint64_t to)
+/* A branch, or from afar by way of x17. The function's own branches may be that far from the copy too. */
+static const char *a64_make_branch(struct a64_making *k, uint64_t to)
 {
-    if (!a64_is_near(k->m->to + k->code, to, 0))
-        return false;
-    a64_make(k, a64_branch(k->m->to + k->code, to));
-    return true;
+    if (a64_is_near(k->m->to + k->code, to, 0)) {
+        a64_make(k, a64_branch(k->m->to + k->code, to));
+    } else if (k->near) {
+        return "what its first bytes refer to is too far from any free place";
+    } else {
+        a64_make_address(k, A64_SCRATCH, to);
+        a64_make(k, (k->m->guarded ? 0xd65f0000u : 0xd61f0000u) | A64_SCRATCH << 5); /* ret x17, which needs no pad; br x17 */
+    }
+    return NULL;
 }
 
 /* The same load, from where x17 points, by bits 31, 30 and 26 of the one with a literal. */
@@ -151,14 +158,14 @@ static uint32_t a64_load_by_register(uint32_t word)
     return (word >> 26 & 1 ? vector : general)[word >> 30] | A64_SCRATCH << 5 | (word & 31);
 }
 
-static const char a64_too_far[] = "what its first bytes refer to is too far from any free place";
-
 /* One instruction, which stands at `from`, to the end of the copy. */
 static const char *a64_move_one(struct a64_making *k, uint32_t word, uint64_t from)
 {
     struct a64 a = a64_read(word);
     uint64_t target = a64_target(word, &a, from);
     bool tests_bit = (word & 0x7e000000) == 0x36000000;
+    const char *why;
+    size_t over;
 
     switch (a.kind) {
     case A64_PLAIN: case A64_ENDS: case A64_SIGNS: a64_make(k, word); return NULL;
@@ -167,11 +174,14 @@ static const char *a64_move_one(struct a64_making *k, uint32_t word, uint64_t fr
         a64_make_address(k, A64_SCRATCH, target);
         a64_make(k, a64_load_by_register(word));
         return NULL;
-    case A64_GOES: return a64_make_branch(k, target) ? NULL : a64_too_far;
-    case A64_MAY_GO: /* over the next one, which goes over the branch to where this one went */
+    case A64_GOES: return a64_make_branch(k, target);
+    case A64_MAY_GO: /* over the next one, which goes over the way to where this one went */
         a64_make(k, (word & ~(tests_bit ? 0x0007ffe0u : 0x00ffffe0u)) | 2 << 5);
-        a64_make(k, a64_branch(0, 2 * A64_INSN));
-        return a64_make_branch(k, target) ? NULL : a64_too_far;
+        over = k->code;
+        a64_make(k, A64_BRK);
+        why = a64_make_branch(k, target);
+        a64_put(k->m->made + over, a64_branch(over, k->code));
+        return why;
     case A64_NEAR: return "there is a branch in its first bytes that reaches no further than where it stands";
     case A64_CALLS: case A64_CALLS_BY: return "there is a call in its first bytes";
     case A64_TRAPS: return "there is a breakpoint in its first bytes";
@@ -220,9 +230,10 @@ static void a64_make_head(struct a64_move *m, bool pad, bool near)
  * is. A paciasp is one by what it does, and must do it in the callee: a bti c takes its place, and it is moved with what follows. */
 const char *a64_move(struct a64_move *m)
 {
-    struct a64_making k = {m, 0, A64_MOVED_MAX};
+    bool near = a64_is_near(m->from, m->slot, A64_MOVED_MAX) && a64_is_near(m->from, m->to, A64_MOVED_MAX);
+    struct a64_making k = {m, near, 0, A64_MOVED_MAX};
     enum a64_kind first = m->size >= A64_INSN ? a64_read(a64_word(m->code)).kind : A64_PLAIN;
-    bool pad = first == A64_LANDS || first == A64_SIGNS, near = a64_is_near(m->from, m->slot, A64_MOVED_MAX) && a64_is_near(m->from, m->to, A64_MOVED_MAX);
+    bool pad = first == A64_LANDS || first == A64_SIGNS;
     size_t end = (pad ? A64_INSN : 0) + (near ? (size_t)A64_INSN : A64_FAR);
     const char *why = NULL;
 
@@ -240,16 +251,11 @@ const char *a64_move(struct a64_move *m)
             return "it ends, or goes elsewhere, before there is room for a jump";
         why = a64_move_one(&k, word, m->from + at);
     }
-    if (why)
-        return why;
-    if (near && !a64_make_branch(&k, m->from + end))
-        return a64_too_far;
-    if (!near) {
-        a64_make_address(&k, A64_SCRATCH, m->from + end);
-        a64_make(&k, (m->guarded ? 0xd65f0000u : 0xd61f0000u) | A64_SCRATCH << 5); /* ret x17, which needs no pad; br x17 */
-    }
-    a64_make_head(m, pad, near);
-    return NULL;
+    if (!why)
+        why = a64_make_branch(&k, m->from + end);
+    if (!why)
+        a64_make_head(m, pad, near);
+    return why;
 }
 
 const char *a64_check_body(const struct a64_move *m)
