@@ -118,13 +118,13 @@ static const char *hook_why_not_object(const struct object *o)
     return NULL;
 }
 
-/* The part of the object that is code and holds the address; false: none. */
+/* Does a part of the object that is code, and can be read, hold the function? */
 static bool hook_is_code(const struct object *o, uintptr_t at, size_t size)
 {
     for (size_t k = 0; k < o->n_segments; k++) {
         const ElfW(Phdr) *p = &o->segments[k];
         uintptr_t from = at - o->bias - p->p_vaddr;
-        if (p->p_type == PT_LOAD && p->p_flags & PF_X && from < p->p_filesz && size <= p->p_filesz - from)
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R && from < p->p_filesz && size <= p->p_filesz - from)
             return true;
     }
     return false;
@@ -207,7 +207,7 @@ static const char *hook_install(size_t event, struct hook_found *f)
     if (!f->size)
         return "how long it is stands in no table";
     if (!hook_is_code(&hooks.object, f->at, f->size))
-        return "it does not lie in its object's code";
+        return "it does not lie in its object's code, or that cannot be read";
     h = hook_of(f->at);
     if (!h)
         return "there are too many hooked functions";

@@ -2,9 +2,12 @@
  * are left; they fire once for an outermost call; what cannot be hooked is said. */
 #include "harness.h"
 
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MIB (INT64_C(1) << 20)
 
@@ -94,6 +97,37 @@ START_TEST(test_a_plugin_is_hooked_before_its_constructors)
     same_with_marks(argv, "exit:libhookplug.so:plug_work->mark", 600, 600);
     same_with_marks(argv, "exit:plug_wor?->mark", 600, 600);
     same_with_marks(argv, "exit:libother*:plug_work->mark", 0, 0);
+}
+END_TEST
+
+/* Linkers can make such a segment (execute-only), and processors can see to it. */
+START_TEST(test_code_that_cannot_be_read_is_refused)
+{
+    static char bytes[1 << 20];
+    static const char setting[] = "exit:plug_work->mark";
+    char folder[400], path[500];
+    const char *argv[] = {"hookplugin", "1", folder, NULL};
+    struct host h;
+    FILE *f = fopen(harness_victim("libhookplug.so"), "r");
+
+    ck_assert_ptr_nonnull(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    ElfW(Phdr) *p = (ElfW(Phdr) *)(void *)(bytes + ((ElfW(Ehdr) *)(void *)bytes)->e_phoff);
+    for (int i = 0; i < ((ElfW(Ehdr) *)(void *)bytes)->e_phnum; i++)
+        if (p[i].p_type == PT_LOAD && p[i].p_flags == (PF_R | PF_X))
+            p[i].p_flags = PF_X;
+    (void)snprintf(folder, sizeof folder, "%s/scratch/unreadable.%d", harness_build(), (int)getpid());
+    (void)snprintf(path, sizeof path, "%s/libhookplug.so", folder);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    ck_assert_ptr_nonnull(f = fopen(path, "w"));
+    ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    same(&h, argv, setting, setting);
+    ck_assert_msg(host_count_log(&h, "it does not lie in its object's code, or that cannot be read") == 1 && marks(&h) == 0, "%s", file_text(h.log));
+    host_clean(&h);
+    (void)remove(path);
+    (void)remove(folder);
 }
 END_TEST
 
@@ -232,6 +266,7 @@ Suite *suite_hooks(void)
     tcase_add_test(c, test_at_the_top_of_a_small_stack);
     tcase_add_test(c, test_many_threads_at_once);
     tcase_add_test(c, test_a_plugin_is_hooked_before_its_constructors);
+    tcase_add_test(c, test_code_that_cannot_be_read_is_refused);
     tcase_add_loop_test(c, test_what_cannot_be_hooked_is_said_once, 0, sizeof refused / sizeof *refused);
     tcase_add_loop_test(c, test_the_end_of_a_function_is_a_safe_point, 0, CELLS);
     tcase_add_test(c, test_promise_errno_descriptors_and_threads_with_hooks);
