@@ -32,7 +32,7 @@ VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildca
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c)) $(patsubst test/%,$(BUILD)/%,$(wildcard test/victim/*.py))
 AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore
-AARCH64_HOOKED := errnos hookabi hookflow hookplugin hookrefused hookrepack hookthreads hooktop libhookplug.so
+AARCH64_HOOKED := errnos hookabi hookflow hookplugin hookrefused hookrepack hookthreads hooktop libhookplug.so far/libhookplug.so
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
 INSNS := $(BUILD)/insn/zydis $(BUILD)/insn/unicorn
 TSAN_OBJ := $(call objects,$(wildcard test/tsan/*.c))
@@ -79,7 +79,11 @@ $(BUILD)/fuzz/parsers: $(FUZZ_OBJ) $(LIB_OBJ)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
 $(filter %.so,$(VICTIMS) $(BENCHES)): $(BUILD)/%.so: test/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib -fPIC -shared $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -fPIC -shared $(SHARED) $(DEPEND) -o $@ $< -pthread -ldl
+# A plugin in which there is no room within 128 MiB of a function. (-fno-plt: the ways of ld 2.40 to a far table have no landing pads.)
+$(BUILD)/victim/far/libhookplug.so: test/victim/libhookplug.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -fPIC -fno-plt -shared $(SHARED) -Wl,-Ttext=0x10000000,-Tbss=0x20000000 -o $@ $< -ldl
 $(BUILD)/victim/%.py: test/victim/%.py
 	@mkdir -p $(@D)
 	cp $< $@
@@ -156,8 +160,9 @@ tsan: $(BUILD)/tsan/linked
 AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++
 aarch64:
 	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64 all $(sort $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%) $(AARCH64_HOOKED:%=$(BUILD)/aarch64/victim/%))
+# The cross compiler's start files have no landing pads: without them a library can be one whose pages are guarded.
 aarch64-guarded:
-	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64-guarded CFLAGS='$(CFLAGS) -mbranch-protection=standard' \
+	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64-guarded CFLAGS='$(CFLAGS) -mbranch-protection=standard' SHARED='-nostartfiles -Wl,-z,force-bti' \
 	  all $(AARCH64_HOOKED:%=$(BUILD)/aarch64-guarded/victim/%)
 check-aarch64: aarch64 aarch64-guarded
 	$(AARCH64) scripts/check-aarch64 $(BUILD)/aarch64 $(BUILD)/aarch64-guarded
