@@ -1,9 +1,8 @@
 #include "policy.h"
 #include "watch.h"
 
-static void event_every_open(struct watch *w, int64_t now, bool first, bool forked)
+static void event_every_open(struct watch *w, int64_t now, bool first)
 {
-    (void)forked;
     if (first)
         w->due = now + w->event->amount;
 }

@@ -2,10 +2,9 @@
 #include "sample.h"
 #include "watch.h"
 
-static void event_idle_open(struct watch *w, int64_t now, bool first, bool forked)
+static void event_idle_open(struct watch *w, int64_t now, bool first)
 {
     (void)first;
-    (void)forked;
     w->due = sample_next(now);
 }
 

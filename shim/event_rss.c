@@ -2,11 +2,11 @@
 #include "sample.h"
 #include "watch.h"
 
-/* A forked child has its parent's memory from its first moment: that is no rise. */
-static void event_rss_open(struct watch *w, int64_t now, bool first, bool forked)
+/* What a forked child has from its parent is no rise. */
+static void event_rss_open(struct watch *w, int64_t now, bool first)
 {
     if (first)
-        w->fired = forked && sample_at(now)->anon >= w->event->amount;
+        w->fired = sample_inherited() >= w->event->amount;
     w->due = sample_next(now);
 }
 

@@ -1,5 +1,6 @@
 #include "notice.h"
 #include "policy.h"
+#include "procfs.h"
 #include "record.h"
 #include "sample.h"
 #include "watch.h"
@@ -9,10 +10,10 @@ static int64_t event_settle_time(const struct watch *w)
     return w->event->amount ? w->event->amount : PACE_SETTLE_NS;
 }
 
-static void event_settle_open(struct watch *w, int64_t now, bool first, bool forked)
+static void event_settle_open(struct watch *w, int64_t now, bool first)
 {
-    if (first && forked)
-        w->settle.base = sample_at(now)->anon;
+    if (first && sample_inherited() != PROCFS_UNKNOWN)
+        w->settle.base = sample_inherited();
     w->due = sample_next(now);
 }
 

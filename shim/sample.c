@@ -17,8 +17,9 @@ static struct {
     int statm;
     int64_t ours; /* CPU time of our threads that have ended */
     int64_t at, cpu, quiet_since;
+    int64_t inherited;
     struct sample last;
-} sample = {.statm = -1};
+} sample = {.statm = -1, .last = {.anon = PROCFS_UNKNOWN}};
 
 /* Of the host's threads: all but ours. */
 static int64_t sample_cpu(void)
@@ -28,8 +29,10 @@ static int64_t sample_cpu(void)
 
 void sample_open(int64_t now, bool first)
 {
-    if (first)
+    if (first) {
+        sample.inherited = sample.last.anon;
         sample.ours = 0;
+    }
     /* statm is not guarded like other files of /proc: once open it can be read for good, in a changed root, as another
      * user, without a free descriptor. */
     sample.statm = (int)sys4(SYS_openat, AT_FDCWD, "/proc/thread-self/statm", O_RDONLY | O_CLOEXEC, 0);
@@ -44,6 +47,11 @@ void sample_close(void)
         sys1(SYS_close, sample.statm);
     sample.statm = -1;
     sample.ours += sys_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+int64_t sample_inherited(void)
+{
+    return sample.inherited;
 }
 
 const struct sample *sample_at(int64_t now)

@@ -13,6 +13,9 @@ struct sample {
 /* Worker: at its start, and at its end. */
 void sample_open(int64_t now, bool first); /* first: the first worker of the process */
 void sample_close(void);
+/* RssAnon as the parent's worker saw it last, in a forked child, whose memory that is from its first moment; else
+ * PROCFS_UNKNOWN. A child may have grown already when its own worker begins. */
+int64_t sample_inherited(void);
 /* The sample of this moment; one reading serves all who ask with the same `now` (CLOCK_MONOTONIC, nanoseconds). */
 const struct sample *sample_at(int64_t now);
 /* When to look again: sooner while the process works. On whole periods, so that all who sample wake up together. */

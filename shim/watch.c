@@ -43,7 +43,7 @@ static void watch_open_kick(struct post *p)
         __atomic_store_n(&p->kick, id + 1, __ATOMIC_SEQ_CST);
 }
 
-void watch_open(struct post *p, const struct event *events, size_t n, bool first, bool forked)
+void watch_open(struct post *p, const struct event *events, size_t n, bool first)
 {
     int64_t now = sys_clock(CLOCK_MONOTONIC);
 
@@ -61,7 +61,7 @@ void watch_open(struct post *p, const struct event *events, size_t n, bool first
         if (first)
             *w = (struct watch){.kind = watch_kinds[events[i].kind], .event = &events[i], .number = (unsigned)i + 1};
         w->fd = -1;
-        w->kind->open(w, now, first, forked);
+        w->kind->open(w, now, first);
     }
 }
 

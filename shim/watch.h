@@ -20,8 +20,8 @@ struct watch;
 /* What a kind does; times are CLOCK_MONOTONIC, nanoseconds. Each may be NULL but look. */
 struct watch_kind {
     /* A worker begins, its descriptor table is its own: sets fd and due. In the first worker of a process the watch's state
-     * is zero (`first`), in a later one what it was. `forked`: the process has its memory from another one. */
-    void (*open)(struct watch *w, int64_t now, bool first, bool forked);
+     * is zero (`first`), in a later one what it was. */
+    void (*open)(struct watch *w, int64_t now, bool first);
     /* The descriptor is ready (poll's revents; 0: it is not), or `due` has passed. Sets the next `due`. */
     void (*look)(struct watch *w, int64_t now, short ready);
     /* After each release or mark, whoever asked for it; `own`: this event did. */
@@ -42,7 +42,7 @@ struct watch {
 };
 
 /* A worker begins, its table is its own; it ends. */
-void watch_open(struct post *p, const struct event *events, size_t n, bool first, bool forked);
+void watch_open(struct post *p, const struct event *events, size_t n, bool first);
 void watch_close(struct post *p);
 /* Is there anything to look at? Then the worker stays. */
 bool watch_any(void);

@@ -57,7 +57,6 @@ static unsigned *worker_counted;
 static char worker_signal[32];
 static const struct event *worker_events;
 static size_t worker_event_count;
-static int worker_process; /* the one that started with us, no forked child */
 static int64_t worker_later; /* events wait until then (policy); 0: none does */
 static const char *worker_program;
 
@@ -86,7 +85,6 @@ void worker_start(const struct settings *s, const struct event *events, size_t n
     worker_program = program;
     worker_events = events;
     worker_event_count = n;
-    worker_process = (int)sys0(SYS_getpid);
 }
 
 bool worker_possible(void)
@@ -341,7 +339,7 @@ static void worker_open(struct post *p)
     static int process; /* whose the state of policy and watch is */
 
     policy_open(process != p->pid);
-    watch_open(p, worker_events, worker_event_count, process != p->pid, p->pid != worker_process);
+    watch_open(p, worker_events, worker_event_count, process != p->pid);
     process = p->pid;
     __atomic_store_n(&p->wanted, watch_any(), __ATOMIC_SEQ_CST);
 }

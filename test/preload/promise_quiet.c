@@ -97,7 +97,7 @@ START_TEST(test_promise_09_host_runs_on_with_any_bad_value)
 END_TEST
 
 static const char *const exported[] = {"signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigaction", "__sigaction",
-                                       "sigset", "sigignore", "siginterrupt", "unshare", "setns"};
+                                       "sigset", "sigignore", "siginterrupt", "unshare", "setns", "prctl"};
 
 static const Elf64_Shdr *section_of(const char *file, unsigned type)
 {
