@@ -64,9 +64,10 @@ END_TEST
 
 START_TEST(what_a_branch_does_not_reach_is_reached_by_a_register)
 {
+    static const uint32_t code[] = {NOP, NOP, NOP, RET};
     struct a64_move m;
 
-    ck_assert_ptr_null(MOVE(&m, AFAR, NOP, NOP, NOP, RET));
+    ck_assert_ptr_null(move(&m, code, 4, AFAR));
     ck_assert_uint_eq(m.n_head, A64_FAR);
     WORDS_ARE(m.head, 0x90200010 /* adrp x16, 0x50000000 */, 0x91000210 /* add x16, x16, #0 */, 0xd61f0200 /* br x16 */);
     WORDS_ARE(m.made, NOP, NOP, NOP, 0x58000271 /* ldr x17, . + 76 */, 0xd61f0220 /* br x17 */);
@@ -106,6 +107,7 @@ START_TEST(begins_that_cannot_be_moved)
         0xd69f03e0, 0xd4400001, /* eret; not a hlt */
         0x02000000, 0x06000000, 0x01000000,
     };
+    static const uint32_t plain[] = {NOP, RET};
     struct a64_move m;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -118,8 +120,8 @@ START_TEST(begins_that_cannot_be_moved)
     }
     ck_assert_str_eq(MOVE(&m, NEAR, BTI_C), "it is shorter than a jump");
     ck_assert_str_eq(move(&m, NULL, 0, NEAR), "it is shorter than a jump");
-    m.code = (const unsigned char *)(const uint32_t[]){NOP, RET};
-    m.size = 8;
+    m.code = (const unsigned char *)plain;
+    m.size = sizeof plain;
     m.from++;
     ck_assert_ptr_nonnull(a64_move(&m));
 }
