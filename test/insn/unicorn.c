@@ -119,7 +119,7 @@ static bool page_at(uint64_t at)
     if (n_pages == PAGES || uc_mem_map(unicorn, at, PAGE, UC_PROT_ALL) != UC_ERR_OK)
         return false;
     for (size_t i = 0; i < PAGE / A64_INSN; i++)
-        content[i] = 0x52800000 | (uint32_t)(mix(at + i) & 0x1fffff);
+        content[i] = 0x52800000 | (uint32_t)(mix(at + i) & 0x801fffff);
     pages[n_pages++] = at;
     return uc_mem_write(unicorn, at, content, sizeof content) == UC_ERR_OK;
 }
