@@ -123,7 +123,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool docs preload workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit insn objects tool docs preload watched workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -141,6 +141,10 @@ check-insn-all: $(INSNS) $(BUILD)/insn/begins.so aarch64-guarded
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
+# The suites that count neither threads nor records, once more with a worker that is there from the start.
+check-watched: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
+	for suite in promise_off promise_wake promise_fork allocators programs; do \
+	  TEST_ON='settle:1h;idle:1h;rss:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
 check-objects: all
 	scripts/check-objects $(BUILD)
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)

@@ -33,7 +33,7 @@ struct post {
     int shut;         /* more than 0: it must not go in (gate) */
     int ending;       /* the process is in exit() */
     unsigned tries;   /* handler runs that found no proof, since the last worker started */
-    int retry_busy;   /* these four: retry.c; its lock, */
+    int retry_busy;   /* these four: retry.c; its lock, and how many found it taken, */
     int retry_signal; /* the signal that it uses while it tries, 0: none, */
     int timer;        /* the id of its timer + 1; 0: none */
     int next_thread;  /* where to go on looking for another thread to try */

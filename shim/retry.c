@@ -12,16 +12,24 @@
 #define RETRY_PROBES 256 /* thread ids looked at in one try */
 #define RETRY_IDS 65536  /* how far from the process's id threads are looked for */
 
-/* Whoever finds it taken goes away: the holder is arming a timer as well, or ending one that will fire once more for
- * nothing. Waiting for it in a handler could be waiting for the thread below. */
+#define RETRY_MISSED_NS 2000000L
+
+/* Whoever finds it taken leaves word and goes away: waiting for it in a handler could be waiting for the thread below. */
 static bool retry_lock(struct post *p)
 {
-    return !__atomic_exchange_n(&p->retry_busy, 1, __ATOMIC_SEQ_CST);
+    return __atomic_fetch_add(&p->retry_busy, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
-static void retry_unlock(struct post *p)
+/* false: somebody came meanwhile, and it is still ours. The timer may have been armed and have fired since for that one,
+ * who went away without arming it again: seen on a loaded machine, one in some thousand, that nothing came any more. */
+static bool retry_unlock(struct post *p)
 {
-    __atomic_store_n(&p->retry_busy, 0, __ATOMIC_SEQ_CST);
+    int alone = 1;
+
+    if (__atomic_compare_exchange_n(&p->retry_busy, &alone, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return true;
+    __atomic_store_n(&p->retry_busy, 1, __ATOMIC_SEQ_CST);
+    return false;
 }
 
 /* A timer that signals the process: the kernel takes any thread that does not block the signal, so the chain of tries does
@@ -71,13 +79,14 @@ bool retry_soon(struct post *p, long ns, bool another)
 
     if (!retry_lock(p))
         return true;
-    begun = retry_begin(p);
-    if (begun) {
-        sys4(SYS_timer_settime, p->timer - 1, 0, &in, NULL);
-        if (another)
-            retry_ask_another(p);
-    }
-    retry_unlock(p);
+    do {
+        begun = retry_begin(p);
+        if (begun) {
+            sys4(SYS_timer_settime, p->timer - 1, 0, &in, NULL);
+            if (another)
+                retry_ask_another(p);
+        }
+    } while (!retry_unlock(p));
     return begun;
 }
 
@@ -91,5 +100,9 @@ void retry_end(struct post *p)
     if (p->retry_signal)
         signal_remove(p->retry_signal);
     __atomic_store_n(&p->retry_signal, 0, __ATOMIC_SEQ_CST);
-    retry_unlock(p);
+    if (!retry_unlock(p)) {
+        __atomic_store_n(&p->retry_busy, 0, __ATOMIC_SEQ_CST);
+        if (!post_has_worker(p) && post_needs_worker(p))
+            retry_soon(p, RETRY_MISSED_NS, false);
+    }
 }

@@ -154,7 +154,7 @@ static char **environment_make(const struct host *h, const struct host_setup *s)
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if ((fixed[i] != preload || preload[prefix]) && !overridden(fixed[i], s->env))
             list[n++] = fixed[i];
-    /* The same suites once more with further events, which every promise must bear (check-watched). */
+    /* The same suites once more with further events, which every promise must bear (make check-watched). */
     static char on[300];
     if (getenv("TEST_ON") && !overridden("GIVEBACK_ON=", s->env)) {
         (void)snprintf(on, sizeof on, "GIVEBACK_ON=%s", getenv("TEST_ON"));
