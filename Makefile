@@ -141,10 +141,11 @@ check-insn-all: $(INSNS) $(BUILD)/insn/begins.so aarch64-guarded
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
-# The suites that count neither threads nor records, once more with a worker that is there from the start.
+# The suites that count neither threads nor records, once more with a worker that is there from the start and libc's functions
+# of writing and mapping replaced.
 check-watched: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	for suite in promise_off promise_wake promise_fork allocators programs; do \
-	  TEST_ON='settle:1h;idle:1h;rss:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
+	  TEST_ON='settle:1h;idle:1h;rss:100T;log:never said;mmap:100T;munmap:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
 check-objects: all
 	scripts/check-objects $(BUILD)
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
@@ -174,6 +175,10 @@ check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
+# Real servers; takes two minutes and a JVM, so it is no part of `make check`.
+check-servers: all
+	scripts/install-deps servers
+	scripts/$@ $(BUILD)
 
 benches: $(BENCHES)
 bench: all workload benches
@@ -196,4 +201,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(INSNS) $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all aarch64 aarch64-guarded tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm benches bench demo docs install install-deps clean
+.PHONY: all aarch64 aarch64-guarded tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean

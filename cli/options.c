@@ -1,6 +1,4 @@
 /* options: shows the one table of variables, for people and for the documents that are made from it. */
-#include <string.h>
-
 #include "command.h"
 #include "options.h"
 
@@ -18,8 +16,7 @@ const struct command command_options = {
 static void list_help(FILE *out)
 {
     fputs("Lists every variable with its option of `giveback run`, its values and its default.\n"
-          "  --markdown   as the table of README.md\n"
-          "  --mdoc       as the list of giveback.1\n",
+          TABLE_HELP,
           out);
 }
 
@@ -48,16 +45,6 @@ void options_print_flags(FILE *out)
     }
 }
 
-/* A cell of a table: '|' would end it, and what stands between angle brackets would be taken for HTML. */
-static void markdown_cell(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '|')
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-}
-
 static void markdown_print(FILE *out)
 {
     fputs("| variable | `run` option | values | default | meaning |\n|---|---|---|---|---|\n", out);
@@ -67,20 +54,11 @@ static void markdown_print(FILE *out)
         if (row->flag)
             fprintf(out, "`--%s`", row->flag);
         fputs(" | `", out);
-        markdown_cell(out, row->argument);
+        table_markdown(out, row->argument);
         fprintf(out, "` | %s%s%s | ", *row->preset ? "`" : "", preset_text(row), *row->preset ? "`" : "");
-        markdown_cell(out, row->help);
+        table_markdown(out, row->help);
         fputs(" |\n", out);
     }
-}
-
-/* Text of mdoc: a backslash is an escape, and a line may not begin with a control character of roff. */
-static void mdoc_text(FILE *out, const char *text)
-{
-    if (*text == '.' || *text == '\'')
-        fputs("\\&", out);
-    for (; *text; text++)
-        fputs(*text == '\\' ? "\\e" : (char[2]){*text, 0}, out);
 }
 
 static void mdoc_print(FILE *out)
@@ -89,30 +67,22 @@ static void mdoc_print(FILE *out)
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &option_table[i];
         fprintf(out, ".It Ev %s Ns = Ns Ar ", row->variable);
-        mdoc_text(out, row->argument);
+        table_mdoc(out, row->argument);
         fputc('\n', out);
         if (row->flag)
             fprintf(out, "Option\n.Fl -%s\nof\n.Cm run .\n", row->flag);
         fputs("Default:\n", out);
-        mdoc_text(out, preset_text(row));
+        table_mdoc(out, preset_text(row));
         fputs(".\n.br\n", out);
-        mdoc_text(out, row->help);
+        table_mdoc(out, row->help);
         fputs(".\n", out);
     }
     fputs(".El\n", out);
 }
 
+static const struct table table = {options_print, markdown_print, mdoc_print};
+
 static int list(int argc, char **argv)
 {
-    if (argc > 2)
-        return misused(&command_options, "\"%s\" is too much", argv[2]);
-    if (argc < 2)
-        options_print(stdout);
-    else if (strcmp(argv[1], "--markdown") == 0)
-        markdown_print(stdout);
-    else if (strcmp(argv[1], "--mdoc") == 0)
-        mdoc_print(stdout);
-    else
-        return misused(&command_options, "\"%s\" is no option; expected --markdown or --mdoc", argv[1]);
-    return EXIT_DONE;
+    return table_run(&command_options, &table, argc, argv);
 }

@@ -171,6 +171,7 @@ static const char *event_check_argument(struct event *e)
     case EVENT_TAKES_TARGET: return event_check_target(e->argument);
     case EVENT_TAKES_SIZE: e->amount = parse_size(e->argument, n); break;
     case EVENT_TAKES_TIME: e->amount = parse_time(e->argument, n); break;
+    case EVENT_TAKES_TEXT: return n && !memchr(e->argument, '\n', n) ? NULL : "a text that can stand in one line";
     }
     if (e->amount > 0)
         return NULL;

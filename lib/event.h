@@ -25,7 +25,7 @@ enum event_kind {
     EVENT_KINDS
 };
 
-enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME };
+enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_TEXT };
 
 struct event_row {
     const char *name; /* exit */
@@ -61,7 +61,7 @@ struct event_native {
     char symbol[EVENT_ARGUMENT_MAX];
     unsigned stack; /* bytes of stack arguments that the function is given, a multiple of 16 */
 };
-/* 0, or -EINVAL. Any argument that does not begin with py: is meant for it. */
+/* 0, or -EINVAL. Any TARGET that does not begin with py: is meant for it. */
 int event_native_target(const char *argument, struct event_native *target);
 
 #endif

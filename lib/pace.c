@@ -45,16 +45,20 @@ void pace_acted(struct pace *p, int64_t before, int64_t after, bool automatic, i
     p->due = now + p->interval * p->factor;
 }
 
-int64_t pace_settle_quiet(const struct pace_settle *s, int64_t wanted)
+/* Growth well beyond what went back is a new phase, and treated as the first: a load that paused for a while (a download, a
+ * machine that left it no processor) has met the first release too early. */
+int64_t pace_settle_quiet(const struct pace_settle *s, int64_t anon, int64_t wanted)
 {
-    return s->again && wanted < PACE_SETTLED_NS ? PACE_SETTLED_NS : wanted;
+    bool first = !s->again || pace_is_growth(anon - s->base, s->returned);
+
+    return first || wanted >= PACE_SETTLED_NS ? wanted : PACE_SETTLED_NS;
 }
 
 enum pace_verdict pace_settle_look(struct pace_settle *s, int64_t anon, int64_t quiet, int64_t wanted)
 {
     int64_t grown = anon - s->base;
 
-    if (anon < 0 || quiet < pace_settle_quiet(s, wanted) || !pace_grown(s->base, anon))
+    if (anon < 0 || quiet < pace_settle_quiet(s, anon, wanted) || !pace_grown(s->base, anon))
         return PACE_WAIT;
     if (!s->again || pace_is_growth(grown, s->returned)) {
         s->stopped = false;

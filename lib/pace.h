@@ -32,7 +32,7 @@ void pace_acted(struct pace *p, int64_t before, int64_t after, bool automatic, i
 bool pace_grown(int64_t base, int64_t anon);
 
 /* settle: one release after growth and quiet, the next only after a long quiet, and none any more once what went back comes
- * back. */
+ * back; until the process grows well beyond that. */
 struct pace_settle {
     int64_t base;     /* RssAnon after the last record of any event; 0: none yet */
     int64_t returned; /* by the last release of this one */
@@ -43,7 +43,7 @@ enum pace_verdict { PACE_WAIT, PACE_RELEASE, PACE_STOP /* said once */ };
 /* `quiet`: for how long the process has done next to nothing; `wanted`: how long it is to have. */
 enum pace_verdict pace_settle_look(struct pace_settle *s, int64_t anon, int64_t quiet, int64_t wanted);
 /* How long it has to be quiet now. */
-int64_t pace_settle_quiet(const struct pace_settle *s, int64_t wanted);
+int64_t pace_settle_quiet(const struct pace_settle *s, int64_t anon, int64_t wanted);
 void pace_settle_acted(struct pace_settle *s, int64_t before, int64_t after, bool own);
 
 #endif

@@ -50,6 +50,19 @@ static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
 #define sys4(n, a, b, c, d) sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define sys5(n, a, b, c, d, e) sys6((n), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
+/* What tells this thread from all others: its thread pointer. */
+static inline uintptr_t sys_thread(void)
+{
+    uintptr_t self;
+
+#if defined __x86_64__
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+#else
+    __asm__("mrs %0, tpidr_el0" : "=r"(self));
+#endif
+    return self;
+}
+
 /* Nanoseconds of a clock. */
 static inline int64_t sys_clock(clockid_t clock)
 {

@@ -20,7 +20,7 @@ static void event_settle_open(struct watch *w, int64_t now, bool first)
 static void event_settle_look(struct watch *w, int64_t now, short ready)
 {
     const struct sample *s = sample_at(now);
-    int64_t moment = now - s->quiet + pace_settle_quiet(&w->settle, event_settle_time(w));
+    int64_t moment = now - s->quiet + pace_settle_quiet(&w->settle, s->anon, event_settle_time(w));
 
     (void)ready;
     if (policy_ready(now))

@@ -118,33 +118,6 @@ static const char *hook_why_not_object(const struct object *o)
     return NULL;
 }
 
-/* Does a part of the object that is code, and can be read, hold the function? */
-static bool hook_is_code(const struct object *o, uintptr_t at, size_t size)
-{
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        uintptr_t from = at - o->bias - p->p_vaddr;
-        if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R && from < p->p_filesz && size <= p->p_filesz - from)
-            return true;
-    }
-    return false;
-}
-
-static void hook_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
-{
-    *low = UINTPTR_MAX;
-    *high = 0;
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        if (p->p_type != PT_LOAD)
-            continue;
-        if (o->bias + p->p_vaddr < *low)
-            *low = o->bias + p->p_vaddr;
-        if (o->bias + p->p_vaddr + p->p_memsz > *high)
-            *high = o->bias + p->p_vaddr + p->p_memsz;
-    }
-}
-
 /* The hook of an address, or a free one, whose `object` is still 0; NULL: there are too many. */
 static struct hook *hook_of(uintptr_t at)
 {
@@ -206,13 +179,13 @@ static const char *hook_install(size_t event, struct hook_found *f)
         return why;
     if (!f->size)
         return "how long it is stands in no table";
-    if (!hook_is_code(&hooks.object, f->at, f->size))
+    if (!object_is_code(&hooks.object, f->at, f->size))
         return "it does not lie in its object's code, or that cannot be read";
     h = hook_of(f->at);
     if (!h)
         return "there are too many hooked functions";
     if (!h->object) {
-        hook_extent(&hooks.object, &low, &high);
+        object_extent(&hooks.object, &low, &high);
         h->at = f->at;
         h->events = 0;
         h->stack = 0;

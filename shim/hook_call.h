@@ -21,6 +21,7 @@ struct hook {
     unsigned char *slot;  /* its trampoline */
     uintptr_t at;         /* where it was patched */
     uint64_t object;      /* identity of its object; 0: free, that was unloaded */
+    const void *instead;  /* what runs in its place, and calls `original` itself; NULL: the stub (entry) */
 };
 
 /* Where trampolines go, with their hook on the stack (arch/). */

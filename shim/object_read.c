@@ -95,6 +95,32 @@ bool object_has(const struct object *o, uint64_t offset, const void *bytes, size
     return false;
 }
 
+bool object_is_code(const struct object *o, uintptr_t at, size_t size)
+{
+    for (size_t k = 0; k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        uintptr_t from = at - o->bias - p->p_vaddr;
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R && from < p->p_filesz && size <= p->p_filesz - from)
+            return true;
+    }
+    return false;
+}
+
+void object_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
+{
+    *low = UINTPTR_MAX;
+    *high = 0;
+    for (size_t k = 0; k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (o->bias + p->p_vaddr < *low)
+            *low = o->bias + p->p_vaddr;
+        if (o->bias + p->p_vaddr + p->p_memsz > *high)
+            *high = o->bias + p->p_vaddr + p->p_memsz;
+    }
+}
+
 static long object_file_read(void *context, void *buffer, size_t n, uint64_t offset)
 {
     size_t done = 0;

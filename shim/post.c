@@ -54,6 +54,17 @@ struct post *post_own(void)
     return NULL;
 }
 
+const struct post *post_look(void)
+{
+    return &post_page.post;
+}
+
+void post_rearm(struct post *p)
+{
+    for (unsigned event = 0; event < POST_EVENTS; event++)
+        __atomic_store_n(&p->due[event], 0, __ATOMIC_SEQ_CST);
+}
+
 bool post_has_worker(struct post *p)
 {
     return __atomic_load_n(&p->worker, __ATOMIC_SEQ_CST) != POST_NO_WORKER;
@@ -111,6 +122,7 @@ void post_forget(struct post *p)
     for (unsigned event = 0; event < POST_EVENTS; event++)
         if (post_take(p, event, &upto))
             post_done(p, event, upto);
+    post_rearm(p);
 }
 
 int post_wait(int *word, int value, long ns)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sys.h"
+
 enum post_worker { POST_NO_WORKER, POST_STARTING, POST_RUNNING };
 
 /* Event 0 is the signal, the others are those of GIVEBACK_ON in their order. */
@@ -37,6 +39,8 @@ struct post {
     int retry_signal; /* the signal that it uses while it tries, 0: none, */
     int timer;        /* the id of its timer + 1; 0: none */
     int next_thread;  /* where to go on looking for another thread to try */
+    uintptr_t own[2]; /* sys_thread of the worker, and of the thread that is making it: what they do is not the host's */
+    uint64_t due[POST_EVENTS]; /* the amount at which an event is reached (mapping); 0: it counts from now on */
 };
 
 /* Once, from the constructor. */
@@ -44,6 +48,17 @@ void post_start(void);
 /* This process's page; NULL before our start, when we are off, and in a process that only shares another's memory: do
  * nothing then. */
 struct post *post_own(void);
+/* The page, whoever's it is: to be read only. Before our start, and when we are off, it is zeros. */
+const struct post *post_look(void);
+/* Is the calling thread ours, or just doing our work? */
+static inline bool post_is_own_thread(const struct post *p)
+{
+    uintptr_t self = sys_thread();
+
+    return __atomic_load_n(&p->own[0], __ATOMIC_RELAXED) == self || __atomic_load_n(&p->own[1], __ATOMIC_RELAXED) == self;
+}
+/* Every amount counts from now on. */
+void post_rearm(struct post *p);
 /* One more event of that number; wakes the worker if there is one. How often it has come now. */
 unsigned post_event(struct post *p, unsigned event);
 /* Take what has come for an event and was not carried out: how many, and up to which. */

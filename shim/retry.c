@@ -90,6 +90,11 @@ bool retry_soon(struct post *p, long ns, bool another)
     return begun;
 }
 
+bool retry_is_on(struct post *p)
+{
+    return __atomic_load_n(&p->retry_signal, __ATOMIC_SEQ_CST);
+}
+
 void retry_end(struct post *p)
 {
     if (!retry_lock(p))

@@ -14,6 +14,8 @@ struct post;
  * function. `another`: ask one more thread at once.
  * false: none of these signals is free. */
 bool retry_soon(struct post *p, long ns, bool another);
+/* Any context: is a try under way? Seen as false, it has ended, or ends without having seen what was posted before. */
+bool retry_is_on(struct post *p);
 /* The same contexts: no further tries; the host's default is back. */
 void retry_end(struct post *p);
 

@@ -156,7 +156,7 @@ static unsigned signal_tries(const struct post *p)
 static void signal_give_up(struct post *p, enum notice why, int error)
 {
     unsigned upto;
-    bool asked = post_take(p, POST_SIGNAL, &upto);
+    bool asked = post_take(p, POST_SIGNAL, &upto), came = __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST);
 
     post_forget(p);
     __atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST);
@@ -165,7 +165,7 @@ static void signal_give_up(struct post *p, enum notice why, int error)
     if (asked)
         notice_say(why, error);
     else
-        notice_say_event(NOTICE_UNWATCHED, error);
+        notice_say_event(came ? why : NOTICE_UNWATCHED, error);
 }
 
 /* 20 tries of 2 ms, 400 of 10 ms, then ten a second. */
@@ -187,6 +187,37 @@ void signal_retry(struct post *p)
 
     if (tries > SIGNAL_TRIES || !retry_soon(p, signal_delay(tries), tries > SIGNAL_OTHERS && tries % 2))
         signal_give_up(p, NOTICE_NO_PROOF, 0);
+}
+
+/* Who posts while a try is under way leaves it at that (signal_post), and may have done so just before it ended. */
+static void signal_stop_trying(struct post *p)
+{
+    __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
+    retry_end(p);
+    if (!post_has_worker(p) && post_needs_worker(p))
+        signal_retry(p);
+}
+
+void signal_post(unsigned event)
+{
+    uint64_t all = ~UINT64_C(0), before; /* the kernel's sigset_t */
+    int saved = errno;
+    struct post *p = post_own();
+
+    if (p) {
+        post_event(p, event);
+        if (!post_has_worker(p) && !retry_is_on(p) && !__atomic_load_n(&p->held, __ATOMIC_SEQ_CST) &&
+            !__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST)) {
+            /* No handler of the host's leaves this by longjmp, nor a cancellation: retry's lock would stay taken. */
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+            if (state_restricted())
+                signal_give_up(p, NOTICE_RESTRICTED, 0);
+            else
+                signal_retry(p);
+            sys4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
+        }
+    }
+    errno = saved;
 }
 
 static int signal_create(void *post)
@@ -231,10 +262,8 @@ static void signal_try(struct post *p, const ucontext_t *u, const struct context
         signal_give_up(p, NOTICE_NO_THREAD, error);
     else if (error)
         signal_retry(p);
-    else {
-        __atomic_store_n(&p->tries, 0, __ATOMIC_SEQ_CST);
-        retry_end(p);
-    }
+    else
+        signal_stop_trying(p);
 }
 
 static void signal_handle(int number, siginfo_t *info, void *context)
@@ -254,7 +283,7 @@ static void signal_handle(int number, siginfo_t *info, void *context)
         if (!post_has_worker(p) && post_needs_worker(p))
             signal_try(p, u, &c, (uintptr_t)__builtin_return_address(0));
         else if (number != signal_number)
-            retry_end(p);
+            signal_stop_trying(p);
         resume_call(u, &c);
     }
     context_leave(u);

@@ -30,6 +30,9 @@ void signal_refresh(int number);
 bool signal_install(int number);
 void signal_remove(int number);
 
+/* Host thread, anywhere, with any lock of libc's or of an allocator's held: one more event of that number. Where there is no
+ * worker the handler starts one soon: this is no place for it. errno is kept. */
+void signal_post(unsigned event);
 /* There are events that only a worker sees: start one soon, on the same proof. From the constructor and in a forked child,
  * neither of which is the place: a process that ends at once or calls exec never has a thread. */
 void signal_want_worker(struct post *p);

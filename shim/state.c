@@ -12,6 +12,8 @@
 #include "glob.h"
 #include "hook.h"
 #include "hook_python.h"
+#include "mapping.h"
+#include "marker.h"
 #include "notice.h"
 #include "options.h"
 #include "policy.h"
@@ -126,6 +128,8 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     if (state_settings.drop_children)
         state_drop(environment);
     signal_start(state_settings.signal);
+    marker_start(state_events, n);
+    mapping_start(state_events, n);
     hook_start(state_events, n);
     hook_python_start(state_events, n);
     for (size_t i = 0; i < n; i++)

@@ -223,10 +223,12 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
         r.action = e->action;
     }
     r.merged = times - 1;
-    if (r.action == RECORD_MARK)
+    if (r.action == RECORD_MARK) {
         release_mark(&r);
-    else
+    } else {
         release_run(&r, worker_flush);
+        post_rearm(p);
+    }
     if (__atomic_load_n(&p->quit, __ATOMIC_SEQ_CST))
         return false;
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
@@ -347,6 +349,7 @@ static void worker_open(struct post *p)
 static void *worker_main(void *argument)
 {
     struct post *p = argument;
+    uintptr_t self = sys_thread();
     sigset_t all;
 
     /* The creator's mask is inherited and full already; libc's call leaves glibc's own two signals open, without which
@@ -355,6 +358,7 @@ static void *worker_main(void *argument)
     worker_real.block(SIG_SETMASK, &all, NULL);
     worker_leave_table();
     worker_set_name();
+    __atomic_store_n(&p->own[0], self, __ATOMIC_SEQ_CST);
     while (!worker_is_gone(p)) /* only one is kept in mind */
         worker_pause();
     __atomic_store_n(&p->worker_tid, (int)sys0(SYS_gettid), __ATOMIC_SEQ_CST);
@@ -366,6 +370,8 @@ static void *worker_main(void *argument)
             ;
         watch_close(p);
     } while (!worker_retire(p));
+    /* Unless the next one is there already. Another thread may get this one's place in memory. */
+    __atomic_compare_exchange_n(&p->own[0], &self, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     worker_leave();
     return NULL;
 }
@@ -374,8 +380,10 @@ int worker_create(struct post *p)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    int error = worker_real.attr_init(&attributes);
+    int error;
 
+    __atomic_store_n(&p->own[1], sys_thread(), __ATOMIC_SEQ_CST); /* the stack that it maps is ours */
+    error = worker_real.attr_init(&attributes);
     if (!error)
         error = worker_real.attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     for (size_t size = WORKER_STACK; !error; size *= 2) {
@@ -386,6 +394,7 @@ int worker_create(struct post *p)
             break;
         error = 0;
     }
+    __atomic_store_n(&p->own[1], 0, __ATOMIC_SEQ_CST);
     if (error)
         __atomic_store_n(&p->worker, POST_NO_WORKER, __ATOMIC_SEQ_CST);
     else if (worker_counted) /* here, where a thread of the host's is alive for sure */

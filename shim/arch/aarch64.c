@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "sys.h"
+
 #define SVC 0xd4000001u /* svc #0 */
 
 void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct context *c)
@@ -13,7 +15,7 @@ void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct con
 
     c->pc = (uintptr_t)m->pc;
     c->sp = (uintptr_t)m->sp;
-    __asm__("mrs %0, tpidr_el0" : "=r"(c->thread));
+    c->thread = sys_thread();
     for (int i = 0; i < 6; i++)
         c->argument[i] = (long)m->regs[i];
     c->call = CONTEXT_NO_CALL;

@@ -96,7 +96,7 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
     if (why)
         return why;
     h->original = (const void *)m.to;
-    patch_fill(&s, h, (const void *)(uintptr_t)hook_stub);
+    patch_fill(&s, h->instead ? NULL : h, h->instead ? h->instead : (const void *)(uintptr_t)hook_stub);
     memcpy(s.moved, m.made, sizeof m.made);
     if (!patch_write(fd, m.slot, &s, sizeof s) || !patch_write(fd, h->at, m.head, m.n_head))
         return "its code cannot be written";

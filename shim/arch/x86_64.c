@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/syscall.h>
+
+#include "sys.h"
 
 #define NUMBER_REACH 16 /* bytes before a system call in which its number is set (glibc 2.17 to 2.40: at most 9) */
 #define LOAD_REACH 64   /* bytes before that, when it comes by way of another register (glibc 2.31: 34) */
@@ -102,7 +103,7 @@ void context_read(const ucontext_t *u, bool (*in_libc)(uintptr_t pc), struct con
 
     c->pc = (uintptr_t)r[REG_RIP];
     c->sp = (uintptr_t)r[REG_RSP];
-    __asm__("mov %%fs:0, %0" : "=r"(c->thread));
+    c->thread = sys_thread();
     c->argument[0] = r[REG_RDI];
     c->argument[1] = r[REG_RSI];
     c->argument[2] = r[REG_RDX];

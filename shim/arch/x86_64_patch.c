@@ -71,7 +71,7 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
     if (why)
         return why;
     h->original = (const void *)m.to;
-    patch_fill(&s, h, (const void *)(uintptr_t)hook_stub);
+    patch_fill(&s, h->instead ? NULL : h, h->instead ? h->instead : (const void *)(uintptr_t)hook_stub);
     memcpy(s.moved, m.made, m.n_made);
     if (!patch_room_write(fd, (uintptr_t)h->slot, &s, sizeof s) || !patch_jump(fd, m.from, (uintptr_t)h->slot))
         return "its code cannot be written";

@@ -9,6 +9,7 @@
 #include "elffile.h"
 #include "event.h"
 #include "glob.h"
+#include "match.h"
 #include "options.h"
 #include "parse.h"
 #include "preload.h"
@@ -312,13 +313,49 @@ static void fuzz_event(const char *data, size_t n)
         const struct event *e = &events[i];
         FUZZ_HOLDS(e->kind < EVENT_KINDS && (e->action == RECORD_RELEASE || e->action == RECORD_MARK));
         FUZZ_HOLDS(strnlen(e->label, sizeof e->label) < sizeof e->label);
-        if (strncmp(e->argument, "py:", 3) == 0)
+        if (event_table[e->kind].takes == EVENT_TAKES_TEXT)
+            FUZZ_HOLDS(e->argument[0] && !strchr(e->argument, '\n'));
+        else if (event_table[e->kind].takes != EVENT_TAKES_TARGET)
+            FUZZ_HOLDS(e->amount > 0 || event_table[e->kind].argument[0] == '[');
+        else if (strncmp(e->argument, "py:", 3) == 0)
             FUZZ_HOLDS(event_python_target(e->argument, &module, &length, &function) == 0 && length && *function);
         else
             FUZZ_HOLDS(event_native_target(e->argument, &native) == 0 && native.symbol[0] && native.stack && native.stack % 16 == 0);
         FUZZ_HOLDS(strcmp(strchr(e->name, ':') + 1, e->argument) == 0);
     }
     free(value);
+}
+
+/* The first string is texts with '|' between them, the second a stream, in which a piece ends behind some of the bytes. What each
+ * piece completes is what strstr finds in the lines up to its end and had not found up to its begin. */
+static void fuzz_match(const char *data, size_t n)
+{
+    char *texts, *stream, *rest, *text[MATCH_TEXTS];
+    static struct match m;
+    struct match_stream s = {0};
+    unsigned count = 0;
+
+    fuzz_strings(data, n, &texts, &stream);
+    memset(&m, 0, sizeof m);
+    rest = texts;
+    while (count < MATCH_TEXTS && (text[count] = strsep(&rest, "|")))
+        count += match_add(&m, text[count]) == 0;
+    FUZZ_HOLDS(count == m.n_texts);
+    for (size_t from = 0, to; stream[from]; from = to) {
+        uint32_t expected = 0;
+
+        for (to = from; stream[to] && (to == from || stream[to - 1] & 7);)
+            to++;
+        for (unsigned i = 0; i < count; i++) {
+            size_t length = strlen(text[i]), begin = from >= length ? from - length + 1 : 0;
+            char *window = fuzz_string(stream + begin, to - begin);
+            expected |= strstr(window, text[i]) ? 1U << i : 0;
+            free(window);
+        }
+        FUZZ_HOLDS(match_feed(&m, &s, stream + from, to - from) == expected);
+    }
+    free(texts);
+    free(stream);
 }
 
 static const char *const fuzz_names[] = {"mallctl", "mi_collect", "malloc_trim"};
@@ -350,6 +387,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"procfs", fuzz_procfs},   {"uncertain", fuzz_uncertain}, {"options", fuzz_options}, {"glob", fuzz_glob},
     {"preload", fuzz_preload}, {"expand", fuzz_expand},       {"record", fuzz_record},   {"signal", fuzz_signal},
     {"text", fuzz_text},       {"elffile", fuzz_elffile},   {"event", fuzz_event},
+    {"match", fuzz_match},
 };
 const size_t fuzz_n_targets = sizeof fuzz_targets / sizeof *fuzz_targets;
 

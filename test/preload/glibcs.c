@@ -129,6 +129,37 @@ START_TEST(test_old_glibc_without_its_thread_library)
 }
 END_TEST
 
+static const struct { const char *victim, *way, *event; } marked[] = {
+    {"printer", "printf", "log:finished"}, {"printer", "putc", "log:finished"}, {"printer", "perror", "log:finished"},
+    {"printer", "syslog", "log:finished"}, {"printer", "write", "log:finished"}, {"printer", "writev", "log:finished"},
+    {"printer", "pwritev2", "log:finished"}, {"printer", "dup3", "log:finished"}, {"printer", "fcntl", "log:finished"},
+    {"printer", "cancelless", "log:finished"}, {"printer", "reopened", "log:finished"}, {"mapper", "mmap", "mmap:16M"}, {"mapper", "large", "munmap:16M"},
+    {"mapper", "small", "mmap:16M"}, {"mapper", "sbrk", "munmap:16M"}, {"mapper", "mremap", "mmap:16M"},
+};
+
+START_TEST(test_other_glibc_log_and_mapping)
+{
+    const char *argv[8], *rest[] = {marked[_i / 2].way, NULL}, *event = marked[_i / 2].event;
+    char on[100];
+    const char *const env[] = {on, NULL};
+    struct host bare, h;
+
+    if (!under(_i % 2, "test_other_glibc_log_and_mapping", marked[_i / 2].victim, rest, argv))
+        return;
+    (void)snprintf(on, sizeof on, "GIVEBACK_ON=%s->mark; log:all said->mark", event);
+    host_start(&bare, &(struct host_setup){.argv = argv, .input = ""});
+    (void)host_end(&bare);
+    host_start(&h, &(struct host_setup){.argv = argv, .place = FIRST, .env = env});
+    host_wait_log(&h, "\"event\":\"log:all said\"", 1);
+    host_wait_log(&h, event, 1);
+    (void)host_end(&h);
+    host_compare(&bare, &h, marked[_i / 2].way);
+    ck_assert_msg(host_notices(&h) == 0 && host_count_log(&h, event) == 1, "%s", file_text(h.log));
+    host_clean(&bare);
+    host_clean(&h);
+}
+END_TEST
+
 Suite *suite_glibcs(void)
 {
     Suite *s = suite_create("glibcs");
@@ -138,6 +169,7 @@ Suite *suite_glibcs(void)
     tcase_add_loop_test(t, test_other_glibc_under_a_storm, 0, 2 * COUNT(whole));
     tcase_add_loop_test(t, test_other_glibc_conversations, 0, 2 * COUNT(talks));
     tcase_add_loop_test(t, test_other_glibc_memory_falls, 0, 2);
+    tcase_add_loop_test(t, test_other_glibc_log_and_mapping, 0, 2 * COUNT(marked));
     tcase_add_test(t, test_old_glibc_without_its_thread_library);
     suite_add_tcase(s, t);
     return s;

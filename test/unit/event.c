@@ -48,6 +48,23 @@ START_TEST(arguments_become_amounts)
 }
 END_TEST
 
+START_TEST(texts_and_sizes_are_read)
+{
+    ck_assert_uint_eq(read_all("l=log:py:a, b=c;log:\"x; y->z\"->mark;mmap:4G;munmap:512k->mark"), 4);
+    ck_assert_str_eq(line, "");
+    ck_assert_int_eq(events[0].kind, EVENT_LOG);
+    ck_assert_str_eq(events[0].label, "l");
+    ck_assert_str_eq(events[0].argument, "py:a, b=c");
+    ck_assert_str_eq(events[1].argument, "x; y->z");
+    ck_assert_str_eq(events[1].name, "log:x; y->z");
+    ck_assert_int_eq(events[1].action, RECORD_MARK);
+    ck_assert_int_eq(events[2].kind, EVENT_MMAP);
+    ck_assert_int_eq(events[2].amount, INT64_C(4) << 30);
+    ck_assert_int_eq(events[3].kind, EVENT_MUNMAP);
+    ck_assert_int_eq(events[3].amount, 512 << 10);
+}
+END_TEST
+
 START_TEST(nothing_is_no_event)
 {
     static const char *const blank[] = {"", " ", ";", " ; ;\t;\n"};
@@ -93,6 +110,12 @@ static const struct {
     {"every:", "\"\" at 7: expected a time above 0: a number and ms, s, m or h", 0},
     {"idle", "\"\" at 1: expected a time above 0: a number and ms, s, m or h", 0},
     {"settle:0", "\"0\" at 8: expected a time above 0: a number and ms, s, m or h", 0},
+    {"log", "\"\" at 1: expected a text that can stand in one line", 0},
+    {"log:;exit:py:m:f", "\"\" at 5: expected a text that can stand in one line", 1},
+    {"log:\"a\nb\"", "\"\"a\\x0ab\"\" at 5: expected a text that can stand in one line", 0},
+    {"log:a->b", "\"b\" at 8: expected an action: release or mark", 0},
+    {"mmap", "\"\" at 1: expected a size above 0: a number and perhaps K, M or G", 0},
+    {"munmap:-1M", "\"-1M\" at 8: expected a size above 0: a number and perhaps K, M or G", 0},
     {"exit:py:__main__:f",
      "\"py:__main__:f\" at 6: expected py:MODULE:QUALNAME of a module that is imported, which __main__ (the script itself) is not", 0},
 };
@@ -178,6 +201,7 @@ Suite *suite_event(void)
     TCase *t = tcase_create("event");
     tcase_add_test(t, an_event_is_read_with_all_its_parts);
     tcase_add_test(t, arguments_become_amounts);
+    tcase_add_test(t, texts_and_sizes_are_read);
     tcase_add_test(t, nothing_is_no_event);
     tcase_add_test(t, in_quotes_every_mark_is_a_letter);
     tcase_add_loop_test(t, a_wrong_item_is_named_with_its_place, 0, sizeof wrong / sizeof *wrong);

@@ -120,7 +120,8 @@ START_TEST(settle_stops_once_what_it_gave_back_comes_back)
     ck_assert_int_eq(pace_settle_look(&s, 1200 * MIB, 3600 * SECOND, 2 * SECOND), PACE_WAIT);
     /* Another model is loaded. */
     ck_assert_int_eq(pace_settle_look(&s, 1463 * MIB, 60 * SECOND, 2 * SECOND), PACE_WAIT);
-    ck_assert_int_eq(pace_settle_look(&s, 1464 * MIB, 60 * SECOND, 2 * SECOND), PACE_RELEASE);
+    ck_assert_int_eq(pace_settle_look(&s, 1464 * MIB, 2 * SECOND - 1, 2 * SECOND), PACE_WAIT);
+    ck_assert_int_eq(pace_settle_look(&s, 1464 * MIB, 2 * SECOND, 2 * SECOND), PACE_RELEASE);
     ck_assert(!s.stopped);
 }
 END_TEST

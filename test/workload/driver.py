@@ -190,10 +190,14 @@ class Records:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
-    def all(self):
-        with contextlib.suppress(FileNotFoundError), open(self.path, encoding="utf-8") as file:
+    @staticmethod
+    def read(path):
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
             return [json.loads(line) for line in file if line.endswith("\n")]
         return []
+
+    def all(self):
+        return self.read(self.path)
 
     def wait(self, host, count):
         """The record number `count`, from 1."""
