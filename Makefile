@@ -31,7 +31,7 @@ FUZZ_OBJ := $(call objects,$(wildcard test/fuzz/*.c))
 VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildcard test/victim/*.c))) \
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c)) $(patsubst test/%,$(BUILD)/%,$(wildcard test/victim/*.py))
-AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore
+AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore printer
 AARCH64_HOOKED := errnos hookabi hookflow hookplugin hookrefused hookrepack hookthreads hooktop libhookplug.so far/libhookplug.so
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
 INSNS := $(BUILD)/insn/zydis $(BUILD)/insn/unicorn
