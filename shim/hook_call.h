@@ -24,7 +24,7 @@ struct hook {
     const void *instead;  /* what runs in its place, and calls `original` itself; NULL: the stub (entry) */
 };
 
-/* Where trampolines go, with their hook on the stack (arch/). */
+/* Where trampolines go, with their hook on the stack, or in x16 (arch/). */
 void hook_stub(void);
 
 /* Constructor: which events fire at the end of a call; the others do at its begin. */

@@ -173,7 +173,7 @@ hook_readable_far: /* a conditional branch does not reach everywhere */
     .endm
 
 /* x0(x1, x2), and back with its result and every vector register as it was. In streaming mode (SME) it is left for the call,
- * which then has no z register. What ZA holds stays: neither a call nor a system call changes that. */
+ * which then has no z register. ZA is not saved: no plain call or system call changes it. */
     .section .text.hook_kept, "ax", @progbits
     .hidden hook_kept
     .type hook_kept, @function
