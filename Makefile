@@ -21,6 +21,9 @@ DEPEND = -MMD -MP -MF $@.d
 SHIM := -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -fno-stack-protector -ffunction-sections -fdata-sections \
   -iquote lib -iquote shim
 
+# Of the tool alone: the library in a host links libc and nothing else.
+CLI_LIBS := -ldw -lelf -ljson-c -liberty
+
 objects = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call objects,$(wildcard lib/*.c))
 SHIM_OBJ := $(call objects,$(wildcard shim/*.c shim/arch/$(MACHINE)*.c shim/arch/$(MACHINE)*.S))
@@ -49,11 +52,12 @@ $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
 	  -Wl,-z,now,-z,relro,-z,noexecstack,-z,nodelete,-z,defs,--as-needed,-z,noseparate-code,--hash-style=gnu,-O1 \
 	  -o $@ $(SHIM_OBJ) $(LIB_OBJ)
 $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
-	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
+	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ $(CLI_LIBS)
 
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
 $(CLI_OBJ): KIND := -iquote lib -DGIVEBACK_TRIPLE='"$(TRIPLE)"'
+$(TSAN_OBJ): KIND := -idirafter lib
 $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ): KIND = -iquote lib -iquote shim $(CHECK_CFLAGS)
 # -ffp-contract=off: server and reference must round alike. -O3: the matrix products are to be vectorized.
 $(WORKLOAD_OBJ): KIND := -O3 -ffp-contract=off
@@ -65,6 +69,7 @@ $(BUILD)/obj/%.o: %.S
 	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) $(KIND) $(DEPEND) -c -o $@ $<
 
 $(BUILD)/obj/shim/hook_python.o: shim/hook_python.py
+$(BUILD)/obj/cli/symbols_python.o: cli/symbols_python.py
 
 # Tests: sources are found by name, one program a folder; every victim and every bench is a program of its own.
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
@@ -89,10 +94,10 @@ $(BUILD)/victim/%.py: test/victim/%.py
 	cp $< $@
 $(BUILD)/victim/%: test/victim/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 $(BUILD)/victim/%: test/victim/%.cc
 	@mkdir -p $(@D)
-	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) $(DEPEND) -o $@ $< -pthread -ldl
+	$(CXX) -Wall -Wextra -Wshadow -D_GNU_SOURCE $(CFLAGS) -idirafter lib $(DEPEND) -o $@ $< -pthread -ldl
 # -rdynamic: GIVEBACK_CALL must find a function of the latency bench's host.
 $(BUILD)/bench/%: test/bench/%.c
 	@mkdir -p $(@D)
@@ -123,7 +128,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool docs preload watched workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit insn objects tool symbols docs preload watched metrics workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -151,6 +156,8 @@ check-objects: all
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
 check-tool: all
 	scripts/check-tool $(BUILD)
+check-symbols: all $(VICTIMS)
+	scripts/check-symbols $(BUILD)
 check-docs: all
 	scripts/check-docs $(BUILD)
 check-fuzz: $(BUILD)/fuzz/parsers
@@ -161,17 +168,21 @@ check-tsan:
 	$(MAKE) SANITIZE=thread tsan
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
-# Only the victims that it runs: others use system calls that x86-64 alone has.
+# The library without the tool, whose libraries are there for this machine only; and only the victims that it runs: others use
+# system calls that x86-64 alone has.
 AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++
 aarch64:
-	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64 all $(sort $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%) $(AARCH64_HOOKED:%=$(BUILD)/aarch64/victim/%))
+	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64 $(BUILD)/aarch64/libgiveback.so \
+	  $(sort $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%) $(AARCH64_HOOKED:%=$(BUILD)/aarch64/victim/%))
 # The cross compiler's start files have no landing pads: without them a library can be one whose pages are guarded.
 aarch64-guarded:
 	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64-guarded CFLAGS='$(CFLAGS) -mbranch-protection=standard' SHARED='-nostartfiles -Wl,-z,force-bti' \
-	  all $(AARCH64_HOOKED:%=$(BUILD)/aarch64-guarded/victim/%)
+	  $(BUILD)/aarch64-guarded/libgiveback.so $(AARCH64_HOOKED:%=$(BUILD)/aarch64-guarded/victim/%)
 check-aarch64: aarch64 aarch64-guarded
 	$(AARCH64) scripts/check-aarch64 $(BUILD)/aarch64 $(BUILD)/aarch64-guarded
 check-workload check-torch check-vllm: all workload
+	scripts/$@ $(BUILD)
+check-metrics: all $(BUILD)/victim/hold $(BUILD)/victim/calls
 	scripts/$@ $(BUILD)
 check-wheels: all $(BUILD)/victim/plugged
 	scripts/$@ $(BUILD)
@@ -193,7 +204,11 @@ docs: $(BUILD)/giveback
 install: all
 	install -D -m 755 $(BUILD)/giveback $(DESTDIR)$(PREFIX)/bin/giveback
 	install -D -m 644 $(BUILD)/libgiveback.so $(DESTDIR)$(LIBDIR)/libgiveback.so
+	install -D -m 644 lib/giveback.h $(DESTDIR)$(PREFIX)/include/giveback.h
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/giveback.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/giveback.pc
 	install -D -m 644 docs/giveback.1 $(DESTDIR)$(PREFIX)/share/man/man1/giveback.1
+	install -D -m 644 docs/libgiveback.3 $(DESTDIR)$(PREFIX)/share/man/man3/libgiveback.3
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/giveback/LICENSE
 install-deps:
 	scripts/install-deps build check demo

@@ -15,7 +15,7 @@ struct command {
     void (*help)(FILE *out);           /* what stands below the usage line; NULL: the summary says it all */
 };
 
-extern const struct command command_run, command_options, command_events;
+extern const struct command command_run, command_symbols, command_options, command_events;
 
 /* One line on stderr: "giveback: ..." */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "library.h"
 #include "options.h"
+#include "target.h"
 
 static int start(int argc, char **argv);
 static void start_help(FILE *out);
@@ -31,7 +32,9 @@ static void start_help(FILE *out)
           "      the libgiveback.so to load, instead of the one beside this program or in ../lib\n",
           out);
     options_print_flags(out);
-    fputs("--on may be given several times; each adds to what GIVEBACK_ON holds already.\n", out);
+    fputs("--on may be given several times; each adds to what GIVEBACK_ON holds already. In it a function may be named as C++ and\n"
+          "Rust name it: exit:ns::f, \"exit:libx.so.1:ns::f(int)\"; it is looked for in PROGRAM and its libraries, or in the\n"
+          "file that stands in the place of OBJECT.\n", out);
     fputs("Exit status: PROGRAM's own, 2 for a wrong option, 1 when the library is not found, 127 when PROGRAM is not\n"
           "found, 126 when it cannot be started.\n",
           out);
@@ -77,8 +80,15 @@ static int option_apply(enum option_id id, const char *value)
            : setenv(option_table[id].variable, value, 1) == 0 ? EXIT_DONE : EXIT_NOT_DONE;
 }
 
+/* What the options say that is not simply put into the environment. */
+struct choice {
+    const char *library;
+    const char **events; /* as they were given, for as many as there are words */
+    size_t n_events;
+};
+
 /* Reads the options; *at becomes the index of the program. EXIT_DONE, or what to exit with. */
-static int options_take(int argc, char **argv, int *at, const char **library)
+static int options_take(int argc, char **argv, int *at, struct choice *c)
 {
     int i = 1;
     while (i < argc && argv[i][0] == '-') {
@@ -96,7 +106,11 @@ static int options_take(int argc, char **argv, int *at, const char **library)
             return misused(&command_run, "--%s expects a value", flag);
         const char *value = flag[n] ? flag + n + 1 : argv[i++];
         if (is_library) {
-            *library = value;
+            c->library = value;
+            continue;
+        }
+        if (id == OPTION_ON) {
+            c->events[c->n_events++] = value;
             continue;
         }
         int status = option_apply((enum option_id)id, value);
@@ -109,14 +123,30 @@ static int options_take(int argc, char **argv, int *at, const char **library)
     return EXIT_DONE;
 }
 
+/* The events, once it is known in which program to look for functions. */
+static int events_apply(const struct choice *c, const char *program)
+{
+    for (size_t i = 0; i < c->n_events; i++) {
+        char *value = target_turn(c->events[i], program);
+        int status = value ? option_apply(OPTION_ON, value) : EXIT_NOT_DONE;
+        free(value);
+        if (status != EXIT_DONE)
+            return status;
+    }
+    return EXIT_DONE;
+}
+
 static int start(int argc, char **argv)
 {
-    const char *library = NULL;
+    struct choice c = {.events = calloc((size_t)argc, sizeof *c.events)};
     int at = 0;
-    int status = options_take(argc, argv, &at, &library);
+    int status = c.events ? options_take(argc, argv, &at, &c) : EXIT_NOT_DONE;
+    if (status == EXIT_DONE)
+        status = events_apply(&c, argv[at]);
+    free(c.events);
     if (status != EXIT_DONE)
         return status;
-    char *path = library_find(library);
+    char *path = library_find(c.library);
     if (!path)
         return EXIT_NOT_DONE;
     char *preload = library_preload(getenv("LD_PRELOAD"), path);

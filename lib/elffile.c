@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "text.h"
+
 enum {
     ELFFILE_HITS = 64,     /* names found in one .strtab; the largest known object has 12 */
     ELFFILE_TAIL = 128,    /* of a name that is longer than the buffer, this much is looked at */
@@ -53,6 +55,25 @@ size_t elffile_note_id(const void *notes, size_t size, size_t align, unsigned ch
         if (at > size)
             return 0;
     }
+    return 0;
+}
+
+int elffile_debug_path(const unsigned char *id, size_t size, char path[ELFFILE_DEBUG_MAX])
+{
+    static const char digits[] = "0123456789abcdef";
+    struct text t;
+
+    if (size < 2 || size > ELFFILE_ID_MAX)
+        return -ENOENT;
+    text_init(&t, path, ELFFILE_DEBUG_MAX);
+    text_str(&t, "/usr/lib/debug/.build-id/");
+    for (size_t i = 0; i < size; i++) {
+        text_char(&t, digits[id[i] >> 4]);
+        text_char(&t, digits[id[i] & 15]);
+        if (i == 0)
+            text_char(&t, '/');
+    }
+    text_str(&t, ".debug");
     return 0;
 }
 

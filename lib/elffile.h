@@ -53,6 +53,10 @@ long elffile_name_match(const char *name, size_t length, const char *const *name
 /* The build-id in the notes of a segment or section: its size, 0: none. `align` as the program header has it. */
 size_t elffile_note_id(const void *notes, size_t size, size_t align, unsigned char id[ELFFILE_ID_MAX]);
 
+/* Where the distributions put what was stripped from an object with that build-id. 0, or -ENOENT: it has none. */
+#define ELFFILE_DEBUG_MAX 128
+int elffile_debug_path(const unsigned char *id, size_t size, char path[ELFFILE_DEBUG_MAX]);
+
 /* Where in the file the bytes at this address of the object are: offset, or -1 when no segment holds them. */
 int64_t elffile_offset(const struct elffile *f, uint64_t address);
 

@@ -15,12 +15,6 @@ const struct event_row event_table[EVENT_KINDS] = {
 
 static const char *const event_actions[] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
 
-/* A piece of the value, quotes and all. */
-struct event_piece {
-    const char *at;
-    size_t n;
-};
-
 /* How far the next `mark` is, outside quotes; n when there is none. */
 static size_t event_find(struct event_piece p, const char *mark)
 {
@@ -165,12 +159,13 @@ static const char *event_check_argument(struct event *e)
     const struct event_row *row = &event_table[e->kind];
     size_t n = strlen(e->argument);
 
-    if (!n && row->argument[0] == '[')
+    if (!n && (row->argument[0] == '[' || row->takes == EVENT_TAKES_NOTHING))
         return NULL;
     switch (row->takes) {
     case EVENT_TAKES_TARGET: return event_check_target(e->argument);
     case EVENT_TAKES_SIZE: e->amount = parse_size(e->argument, n); break;
     case EVENT_TAKES_TIME: e->amount = parse_time(e->argument, n); break;
+    case EVENT_TAKES_NOTHING: return "nothing behind this kind of event";
     case EVENT_TAKES_TEXT: return n && !memchr(e->argument, '\n', n) ? NULL : "a text that can stand in one line";
     }
     if (e->amount > 0)
@@ -262,4 +257,33 @@ size_t event_read(struct event *events, size_t max, const char *value, struct te
         text_str(complaint, " more)");
     }
     return good;
+}
+
+bool event_next(const char **value, struct event_piece *item, enum event_kind *kind, struct event_piece *argument, char *text, size_t size)
+{
+    struct event_piece rest = {*value, strlen(*value)}, front, part;
+    bool more = true, found;
+
+    for (item->n = 0; more && !item->n;) {
+        *item = event_cut(&rest, ";", &more);
+        if (!more)
+            *item = event_trim(rest);
+    }
+    *value = more ? rest.at : rest.at + rest.n;
+    part = *item;
+    front = (struct event_piece){part.at, event_find(part, ":")};
+    if (event_find(front, "=") < front.n)
+        (void)event_cut(&part, "=", &found);
+    front = event_cut(&part, ":", &found);
+    for (*kind = 0; *kind < EVENT_KINDS && !(found && event_is(front, event_table[*kind].name)); (*kind)++)
+        ;
+    if (!found)
+        part.n = 0;
+    front = event_cut(&part, "->", &found);
+    *argument = found ? front : event_trim(part);
+    if (*kind == EVENT_KINDS || event_copy(*argument, text, size)) {
+        *kind = EVENT_KINDS;
+        *text = '\0';
+    }
+    return item->n > 0;
 }

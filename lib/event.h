@@ -25,14 +25,14 @@ enum event_kind {
     EVENT_KINDS
 };
 
-enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_TEXT };
+enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_TEXT, EVENT_TAKES_NOTHING };
 
 struct event_row {
     const char *name; /* exit */
     enum event_takes takes;
     bool polled;          /* only the worker sees it, from the start */
     bool automatic;       /* nobody asked: at most one in GIVEBACK_INTERVAL, and with a back-off */
-    const char *argument; /* what it looks like, in [ ] where it may be left out */
+    const char *argument; /* what it looks like, in [ ] where it may be left out; "": there is none */
     const char *help;     /* one sentence */
 };
 extern const struct event_row event_table[EVENT_KINDS];
@@ -50,6 +50,15 @@ struct event {
  * is dropped; `complaint` gets one line without '\n' that names the first bad one, its place (1 is the first character)
  * and what was expected, and counts the others; it stays empty when all were good. */
 size_t event_read(struct event *events, size_t max, const char *value, struct text *complaint);
+
+/* For who rewrites a value: its next item, and of that the argument, where both stand with their quotes and as the argument is
+ * without them. `kind` is EVENT_KINDS, and the argument empty, where there is no such kind or it cannot be read. false: there
+ * is no further item. */
+struct event_piece {
+    const char *at;
+    size_t n;
+};
+bool event_next(const char **value, struct event_piece *item, enum event_kind *kind, struct event_piece *argument, char *text, size_t size);
 
 /* The two parts of py:MODULE:QUALNAME behind the prefix. 0, or -EINVAL. The module's name is `module_length` bytes from
  * *module on, the rest is *function. */

@@ -103,6 +103,31 @@ static uint64_t a64_target(uint32_t word, const struct a64 *a, uint64_t address)
     return address + (uint64_t)a->distance;
 }
 
+bool a64_goes(const unsigned char *code, uint64_t address, uint64_t *target)
+{
+    struct a64 a = a64_read(a64_word(code));
+
+    *target = address + (uint64_t)a.distance;
+    return a.kind == A64_GOES || a.kind == A64_MAY_GO || a.kind == A64_NEAR || a.kind == A64_CALLS;
+}
+
+/* By a branch, or by one of the addresses that it has. */
+bool a64_enters(const unsigned char *made, uint64_t at, uint64_t from, uint64_t end)
+{
+    uint64_t to;
+
+    for (size_t i = 0; i < A64_MOVED_MAX; i += A64_INSN) {
+        if (a64_goes(made + i, at + i, &to) && to > from && to < end)
+            return true;
+        if (i + sizeof to > A64_MOVED_MAX)
+            continue;
+        memcpy(&to, made + i, sizeof to);
+        if (to > from && to < end)
+            return true;
+    }
+    return false;
+}
+
 bool a64_is_near(uint64_t from, uint64_t to, uint64_t n)
 {
     int64_t distance = (int64_t)(to - from);
@@ -224,6 +249,7 @@ static void a64_make_head(struct a64_move *m, bool pad, bool near)
         at += A64_FAR;
     }
     m->n_head = (size_t)(at - m->head);
+    m->patched = pad && memcmp(m->head, m->code, A64_INSN) == 0 ? m->from + A64_INSN : m->from;
 }
 
 /* Where there is a landing pad it must stay: to an indirect call, and on a processor that minds (BTI) only there. A bti stays as it
@@ -261,14 +287,18 @@ const char *a64_move(struct a64_move *m)
 const char *a64_check_body(const struct a64_move *m)
 {
     for (size_t at = 0; at + A64_INSN <= m->size; at += A64_INSN) {
-        uint32_t word = a64_word(m->code + at);
-        struct a64 a = a64_read(word);
-        uint64_t target = m->from + at + (uint64_t)a.distance, into = target - m->from;
+        bool calls = a64_read(a64_word(m->code + at)).kind == A64_CALLS;
+        uint64_t target;
 
-        if (a.kind != A64_GOES && a.kind != A64_MAY_GO && a.kind != A64_NEAR && a.kind != A64_CALLS)
-            continue;
-        if (into < m->n_head && !(a.kind == A64_CALLS && into == 0))
+        if (a64_goes(m->code + at, m->from + at, &target) && target - m->from < m->n_head && !(calls && target == m->from))
             return "it branches back into its own first bytes";
     }
     return NULL;
+}
+
+const char *a64_detour(struct a64_move *m)
+{
+    const char *why = a64_move(m);
+
+    return why ? why : a64_check_body(m);
 }

@@ -40,6 +40,8 @@ struct a64 {
 
 /* Any four bytes are one instruction. */
 struct a64 a64_read(uint32_t word);
+/* Does the one at `code`, which runs at `address`, branch or call by a distance, and where to? */
+bool a64_goes(const unsigned char *code, uint64_t address, uint64_t *target);
 
 /* A function's begin on its way to another place. */
 struct a64_move {
@@ -52,6 +54,7 @@ struct a64_move {
     unsigned char made[A64_MOVED_MAX]; /* the copy, with a way back behind it */
     unsigned char head[A64_HEAD_MAX];  /* what is to stand at `from`, */
     size_t n_head;                     /* this long: the function's bytes up to there are overwritten */
+    uint64_t patched;                  /* the first of them that is not as it was */
 };
 /* NULL, or why it cannot be moved, as the end of a sentence. */
 const char *a64_move(struct a64_move *m);
@@ -60,6 +63,10 @@ bool a64_is_near(uint64_t from, uint64_t to, uint64_t n);
 /* Does the function itself go to where m->head is written? A call of the whole function is none. NULL, or why it is not to be
  * hooked. */
 const char *a64_check_body(const struct a64_move *m);
+/* Both. */
+const char *a64_detour(struct a64_move *m);
+/* Does a copy (A64_MOVED_MAX bytes at `made`, which run at `at`) go behind `from`, before `end`? */
+bool a64_enters(const unsigned char *made, uint64_t at, uint64_t from, uint64_t end);
 /* b to `to`, from `from`, which it must reach. */
 uint32_t a64_branch(uint64_t from, uint64_t to);
 

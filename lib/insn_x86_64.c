@@ -367,3 +367,16 @@ const char *insn_check_body(const unsigned char *code, size_t size, uint64_t fro
     }
     return NULL;
 }
+
+const char *insn_detour(struct insn_move *m, const unsigned char *code, size_t size, uint64_t at, uint64_t to)
+{
+    size_t skip = insn_is_endbr64(code, size) ? INSN_ENDBR64 : 0;
+    const char *why;
+
+    m->code = code + skip;
+    m->size = size - skip;
+    m->from = at + skip;
+    m->to = to;
+    why = insn_move(m);
+    return why ? why : insn_check_body(code, size, at, m->from, m->from + m->taken);
+}

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum { INSN_MAX = 15, INSN_ENDBR64 = 4, INSN_JUMP = 5 /* jmp rel32 */, INSN_MOVED_MAX = 64 /* bytes of a moved begin */ };
+#define INSN_REACH INT64_C(0x7fff0000) /* from where a moved begin stands to either end of its object, to any part of which it may refer */
 
 enum insn_kind {
     INSN_PLAIN,
@@ -52,5 +53,8 @@ const char *insn_move(struct insn_move *m);
  * overwritten, from `patched` up to `end`? A call of the whole function (`from`, `patched`) is none. NULL, or why it is not
  * to be hooked. */
 const char *insn_check_body(const unsigned char *code, size_t size, uint64_t from, uint64_t patched, uint64_t end);
+/* Both for the function of `size` bytes at `code`, which run at `at`, when its begin behind an endbr64 is moved to `to`. *m need
+ * not be set. */
+const char *insn_detour(struct insn_move *m, const unsigned char *code, size_t size, uint64_t at, uint64_t to);
 
 #endif

@@ -94,9 +94,30 @@ static int options_set_interval(struct settings *s, const char *value, struct te
     return 0;
 }
 
+/* A path with %p and %n in it, into OPTION_VALUE_MAX + 1 bytes. */
+static int options_set_path(char *path, enum option_id id, const char *value, const char *expected, struct text *complaint)
+{
+    struct options_item whole = {value, strlen(value)};
+
+    if (whole.n > OPTION_VALUE_MAX) {
+        whole.at += OPTION_VALUE_MAX;
+        whole.n -= OPTION_VALUE_MAX;
+        return options_bad(complaint, id, value, whole, "at most 512 characters");
+    }
+    if (value[whole.n - 1] == '/')
+        return options_bad(complaint, id, value, whole, expected);
+    for (const char *c = strchr(value, '%'); c; c = strchr(c + 2, '%'))
+        if (!c[1] || !strchr("pn%", c[1])) {
+            struct options_item item = {c, c[1] ? 2 : 1};
+            return options_bad(complaint, id, value, item, "%p (process id), %n (program's name) or %% in a path");
+        }
+    memcpy(path, value, whole.n + 1);
+    return 0;
+}
+
 static int options_set_log(struct settings *s, const char *value, struct text *complaint)
 {
-    struct options_item whole = {value, strlen(value)}, word = options_trim(value);
+    struct options_item word = options_trim(value);
 
     if (parse_is(word.at, word.n, "stderr") || parse_is(word.at, word.n, "/dev/stderr")) {
         s->log = OPTION_LOG_STDERR;
@@ -106,22 +127,10 @@ static int options_set_log(struct settings *s, const char *value, struct text *c
         s->log = OPTION_LOG_NONE;
         return 0;
     }
-    if (whole.n > OPTION_VALUE_MAX) {
-        whole.at += OPTION_VALUE_MAX;
-        whole.n -= OPTION_VALUE_MAX;
-        return options_bad(complaint, OPTION_LOG, value, whole, "at most 512 characters");
-    }
-    if (value[whole.n - 1] == '/')
-        return options_bad(complaint, OPTION_LOG, value, whole, "stderr, none, or the path of a file, not of a folder");
-    for (const char *c = strchr(value, '%'); c; c = strchr(c + 2, '%'))
-        if (!c[1] || !strchr("pn%", c[1])) {
-            struct options_item item = {c, c[1] ? 2 : 1};
-            return options_bad(complaint, OPTION_LOG, value, item,
-                               "%p (process id), %n (program's name) or %% in a path");
-        }
-    s->log = OPTION_LOG_PATH;
-    memcpy(s->log_path, value, whole.n + 1);
-    return 0;
+    int error = options_set_path(s->log_path, OPTION_LOG, value, "stderr, none, or the path of a file, not of a folder", complaint);
+    if (!error)
+        s->log = OPTION_LOG_PATH;
+    return error;
 }
 
 /* What is wrong with a glob over programs' names; NULL: nothing. */
@@ -234,6 +243,7 @@ int options_set(struct settings *s, enum option_id id, const char *value, struct
     case OPTION_ONLY: return options_set_list(s->only, id, value, complaint);
     case OPTION_SKIP: return options_set_list(s->skip, id, value, complaint);
     case OPTION_CALL: return options_set_list(s->call, id, value, complaint);
+    case OPTION_METRICS: return options_set_path(s->metrics_path, id, value, "the path of a file, not of a folder", complaint);
     case OPTION_COUNT: break;
     }
     return -EINVAL;

@@ -39,6 +39,7 @@ struct settings {
     int signal;           /* 0: none */
     enum option_log log;
     char log_path[OPTION_VALUE_MAX + 1]; /* with %p and %n still in it */
+    char metrics_path[OPTION_VALUE_MAX + 1]; /* likewise; "": none */
     bool json;
     bool full_detail;
     int64_t interval; /* nanoseconds; 0: none */

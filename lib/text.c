@@ -221,6 +221,23 @@ void text_json(struct text *t, const char *s, size_t limit)
     text_char(t, '"');
 }
 
+void text_escaped(struct text *t, const char *s)
+{
+    for (const unsigned char *c = (const unsigned char *)s; *c;) {
+        size_t n = text_utf8(c);
+
+        if (*c == '"' || *c == '\\')
+            text_char(t, '\\');
+        if (*c == '\n')
+            text_str(t, "\\n");
+        else if (n && !text_is_control(c))
+            text_mem(t, (const char *)c, n);
+        else
+            text_str(t, "\xef\xbf\xbd"); /* U+FFFD */
+        c += n ? n : 1;
+    }
+}
+
 void text_errno(struct text *t, int error)
 {
     for (size_t i = 0; i < sizeof text_errors / sizeof *text_errors; i++)

@@ -39,6 +39,9 @@ void text_expected(struct text *t, const char *value, const char *item, size_t n
  * the quotes, which is at least 2; what does not fit, there or in the buffer, is left out by whole characters, and the
  * string is still closed. */
 void text_json(struct text *t, const char *s, size_t limit);
+/* s between the quotes of a label's value in OpenMetrics: \\ before a quote and a backslash, \n for a line end; control characters and bytes that
+ * are not UTF-8 become U+FFFD. */
+void text_escaped(struct text *t, const char *s);
 /* the name of an error number (ENOENT), the number itself when it has none we know. */
 void text_errno(struct text *t, int error);
 

@@ -257,7 +257,7 @@ static void alloc_search_file(const struct object *o)
     static char buffer[4 * ELFFILE_BUFFER] __attribute__((aligned(16)));
     const char *names[ALLOC_FUNCTIONS];
     struct elffile f;
-    int fd = object_file_open(&f, o, alloc_has);
+    int fd = object_file_open(&f, o->path, o, alloc_has);
 
     if (fd < 0)
         return;

@@ -41,4 +41,4 @@ static void event_settle_acted(struct watch *w, const struct record *r, bool own
     pace_settle_acted(&w->settle, r->before.anon, r->after.anon, own);
 }
 
-const struct watch_kind event_settle = {event_settle_open, event_settle_look, event_settle_acted};
+const struct watch_kind event_settle = {.open = event_settle_open, .look = event_settle_look, .acted = event_settle_acted};

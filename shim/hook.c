@@ -6,11 +6,15 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include "ehframe.h"
 #include "glob.h"
 #include "hook_call.h"
 #include "hook_find.h"
+#include "hook_refuse.h"
+#include "hookable.h"
 #include "notice.h"
 #include "object.h"
+#include "parent.h"
 #include "patch.h"
 #include "post.h"
 #include "real.h"
@@ -20,6 +24,8 @@
 enum {
     HOOK_MAX = 8192,
     HOOK_SEEN = 2048, /* further objects are not searched; a large PyTorch process has about 300 */
+    HOOK_NEAR = 4096,    /* between neighbours */
+    HOOK_HEADERS = 4096, /* of a file, which are in its first page that is mapped */
     HOOK_SAID = 8     /* refusals of one event that are named; the others are counted */
 };
 
@@ -28,7 +34,8 @@ struct hook_event {
     struct event_native target;
     bool hooked;
     unsigned refused;
-    bool object_seen; /* some object's name matched */
+    bool object_seen; /* some object's name matched, */
+    bool libc_seen;   /* or that of libc, which every process has */
 };
 
 static struct {
@@ -40,29 +47,12 @@ static struct {
     struct { uint64_t identity; bool there; } seen[HOOK_SEEN];
     size_t n_seen;
     struct object object; /* the one that is being looked at */
+    struct hook_refused refused; /* of that object */
     int mem;
+    bool inherited; /* the parent has the same events, and says what it misses */
     bool started; /* objects that come now are not relocated yet */
     long pid;
 } hooks;
-
-/* Never hooked, by the names as symbol tables have them, and why. */
-static const struct {
-    const char *names, *why;
-} hook_forbidden[] = {
-    {"malloc,calloc,realloc,free,cfree,memalign,aligned_alloc,posix_memalign,valloc,pvalloc,reallocarray,malloc_usable_size,"
-     "__libc_malloc,__libc_calloc,__libc_realloc,__libc_free,__libc_memalign,__libc_valloc,__libc_pvalloc,_int_malloc,_int_free,"
-     "_int_realloc,tc_*,je_*,_rjem_*,mi_*,scalable_*,__TBB_malloc*,_Znw*,_Zna*,_Zdl*,_Zda*",
-     "it is an allocator's entry point, where no release can be made"},
-    {"mmap,mmap64,munmap,mremap,madvise,mprotect,brk,sbrk,__brk,__sbrk,__mmap,__munmap,__madvise,__mprotect,pthread_mutex_*,"
-     "__pthread_mutex_*,pthread_spin_*,sched_yield,__sched_yield,dl_iterate_phdr,pthread_getspecific,pthread_setspecific",
-     "allocators call it while they hold their locks"},
-    {"setjmp,_setjmp,__setjmp,sigsetjmp,__sigsetjmp,vfork,__vfork,getcontext,swapcontext,setcontext,clone,__clone,clone3",
-     "it may return twice, or not at all"},
-    {"dlopen,dlmopen,dlsym,dlvsym,_Unwind_*", "what it does depends on where it is called from"},
-    {"mcount,_mcount,__fentry__,__tls_get_addr,___tls_get_addr,__morestack,__x86_*_thunk_*,_dl_runtime_*,_dl_tlsdesc_*,_start,"
-     "_init,_fini,__cyg_profile_*,__aarch64_*,__arm_*", "it is not called as other functions are"},
-    {"*.isra.*,*.constprop.*,*.part.*,*.cold,*.cold.*", "it is a part or a clone that the compiler made, which is not called as the function is"},
-};
 
 /* GIVEBACK_ON: exit:lib*:f: f of libfoo.so is not hooked: it is too short */
 static void hook_say(size_t event, const char *name, const char *object, const char *why)
@@ -90,32 +80,26 @@ static void hook_refuse(size_t event, const char *name, const char *why)
         hook_say(event, name, hooks.object.name, why);
 }
 
-static const char *hook_why_forbidden(const char *name)
+/* As hookable.h wants to see the object that is being looked at. */
+static struct hookable_object hook_hookable(void)
 {
-    for (size_t i = 0; i < sizeof hook_forbidden / sizeof *hook_forbidden; i++)
-        if (glob_match_list(hook_forbidden[i].names, name))
-            return hook_forbidden[i].why;
-    return NULL;
-}
-
-/* Reasons that lie in the object as a whole. */
-static const char *hook_why_not_object(const struct object *o)
-{
+    const struct object *o = &hooks.object;
     const struct link_map *own = real_own();
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    struct hookable_object h = {
+        .own = own && o->bias == own->l_addr,
+        .vdso = vdso && o->bias == vdso,
+        .linker = o->has_symbols && elfsym_find(&o->symbols, HOOKABLE_LINKER),
+        .segments = o->segments,
+        .n_segments = o->n_segments,
+    };
 
-    if (own && o->bias == own->l_addr)
-        return "it is this library's own";
-    if (vdso && o->bias == vdso)
-        return "it is the kernel's";
-    if (o->has_symbols && elfsym_find(&o->symbols, "_dl_debug_state"))
-        return "it is ld.so's own, which no release may interrupt";
     for (size_t k = 0; k < o->n_segments; k++)
-        if (o->segments[k].p_type == PT_DYNAMIC)
-            for (const ElfW(Dyn) *d = (const ElfW(Dyn) *)(o->bias + o->segments[k].p_vaddr); d->d_tag != DT_NULL; d++)
-                if (d->d_tag == DT_TEXTREL || (d->d_tag == DT_FLAGS && d->d_un.d_val & DF_TEXTREL))
-                    return "its object has text relocations";
-    return NULL;
+        if (o->segments[k].p_type == PT_DYNAMIC) {
+            h.dynamic = (const ElfW(Dyn) *)(o->bias + o->segments[k].p_vaddr);
+            h.n_dynamic = o->segments[k].p_memsz / sizeof *h.dynamic;
+        }
+    return h;
 }
 
 /* The hook of an address, or a free one, whose `object` is still 0; NULL: there are too many. */
@@ -134,7 +118,8 @@ static struct hook *hook_of(uintptr_t at)
     return unused;
 }
 
-/* What an IFUNC's resolver chose; its own size is that of the resolver, so the function's is looked for by its address. */
+/* What an IFUNC's resolver chose; its own size is that of the resolver, so the function's is looked for by its address: in the
+ * unwind table, which stripping leaves, or else in the symbol tables. */
 struct hook_chosen {
     uintptr_t at;
     size_t size;
@@ -148,6 +133,24 @@ static void hook_size(void *context, const struct hook_found *f)
         c->size = f->size;
 }
 
+static size_t hook_size_by_unwind_table(const struct object *o, uintptr_t at)
+{
+    struct ehframe e = {.header = 0};
+
+    for (size_t k = 0; k < o->n_segments; k++)
+        if (o->segments[k].p_type == PT_GNU_EH_FRAME)
+            e.header = o->bias + o->segments[k].p_vaddr;
+    for (size_t k = 0; e.header && k < o->n_segments; k++) {
+        const ElfW(Phdr) *p = &o->segments[k];
+        if (p->p_type == PT_LOAD && p->p_flags & PF_R && e.header - o->bias - p->p_vaddr < p->p_filesz) {
+            e.at = o->bias + p->p_vaddr;
+            e.memory = (const unsigned char *)e.at;
+            e.size = p->p_filesz;
+        }
+    }
+    return e.memory ? ehframe_size(&e, at) : 0;
+}
+
 static const char *hook_resolve(struct hook_found *f)
 {
     /* What ld.so gives to a resolver on aarch64 (sys/ifunc.h: bit 62 says that there is a second argument); elsewhere it is nothing. */
@@ -157,34 +160,59 @@ static const char *hook_resolve(struct hook_found *f)
     if (hooks.started)
         return "it is chosen at run time (IFUNC) in an object that is not yet relocated";
     c.at = (uintptr_t)((void *(*)(unsigned long, const unsigned long *))f->at)(hwcap | 1UL << 62, known);
-    c.size = 0;
-    hook_find(&hooks.object, "*", hook_size, &c);
+    c.size = hook_size_by_unwind_table(&hooks.object, c.at);
+    if (!c.size)
+        hook_find(&hooks.object, "*", hook_size, &c);
     f->at = c.at;
     f->size = c.size;
     return c.size ? NULL : "it is chosen at run time (IFUNC), and how long the chosen one is stands in no table";
 }
 
+/* Also where the branch of a neighbour cannot be seen any more, since that is hooked already: it stands in a trampoline now. */
+static const char *hook_why_not_code(const struct hookable_object *object, const struct hook_found *f, const char **not_far)
+{
+    uintptr_t bias = hooks.object.bias;
+    const ElfW(Phdr) *segment = hookable_segment(object, f->at - bias, f->size);
+    struct hookable_range range = {0};
+    const char *why = hookable_code(segment, (const void *)(bias + segment->p_vaddr), f->at - bias, f->size, &range);
+
+    *not_far = range.not_far;
+    range.from += bias;
+    range.end += bias;
+    for (size_t i = 0; !why && i < hooks.n_hooks; i++) {
+        const struct hook *h = &hooks.hook[i];
+        uintptr_t apart = h->at > f->at ? h->at - f->at : f->at - h->at;
+        if (h->object && apart < HOOK_NEAR && hookable_enters(h->original, &range))
+            why = "something else seems to branch into its first bytes";
+    }
+    return why;
+}
+
 static const char *hook_install(size_t event, struct hook_found *f)
 {
+    struct hookable_object object = hook_hookable();
     uintptr_t low, high;
     const char *why;
     struct hook *h;
 
-    if (f->type == STT_OBJECT)
-        return "it is data";
-    why = hook_why_not_object(&hooks.object);
+    why = hookable_type(f->type);
+    if (!why)
+        why = hookable_object(&object);
     if (!why && f->type == STT_GNU_IFUNC)
         why = hook_resolve(f);
+    if (!why)
+        why = hookable_place(&object, f->at - hooks.object.bias, f->size);
+    if (!why)
+        why = hook_refused_at(&hooks.refused, f->at); /* what an IFUNC has chosen */
     if (why)
         return why;
-    if (!f->size)
-        return "how long it is stands in no table";
-    if (!object_is_code(&hooks.object, f->at, f->size))
-        return "it does not lie in its object's code, or that cannot be read";
     h = hook_of(f->at);
     if (!h)
         return "there are too many hooked functions";
     if (!h->object) {
+        why = hook_why_not_code(&object, f, &h->not_far);
+        if (why)
+            return why;
         object_extent(&hooks.object, &low, &high);
         h->at = f->at;
         h->events = 0;
@@ -205,9 +233,11 @@ static void hook_match(void *context, const struct hook_found *f)
 {
     size_t event = *(size_t *)context;
     bool named = !hook_is_pattern(hooks.event[event].target.symbol);
-    const char *why = hook_why_forbidden(f->name);
+    const char *why = hookable_name(f->name, hooks.refused.libc);
     struct hook_found found = *f;
 
+    if (!why)
+        why = hook_refused_at(&hooks.refused, f->at);
     if (!named && (f->type == STT_OBJECT || why))
         return; /* a pattern means what it can mean */
     if (!why)
@@ -216,27 +246,57 @@ static void hook_match(void *context, const struct hook_found *f)
         hook_refuse(event, f->name, why);
 }
 
+/* By the name that ld.so was given, or by its own (a library that is opened by another path is meant as well). */
+static bool hook_is_object(const struct hook_event *e)
+{
+    const struct object *o = &hooks.object;
+
+    return !e->target.object[0] || glob_match(e->target.object, o->name) ||
+           (o->has_symbols && o->symbols.soname && glob_match(e->target.object, o->symbols.soname));
+}
+
 static void hook_object(void)
 {
+    struct hookable_object object = hook_hookable();
+
     for (size_t event = 0; event < hooks.n_events; event++) {
         struct hook_event *e = &hooks.event[event];
 
-        if (!e->native || (e->target.object[0] && !glob_match(e->target.object, hooks.object.name)))
+        if (!e->native || !hook_is_object(e))
             continue;
         /* Without a name of an object everything is looked at, but not what is never hooked in any case. */
-        if (!e->target.object[0] && hook_why_not_object(&hooks.object))
+        if (!e->target.object[0] && hookable_object(&object))
             continue;
         e->object_seen = true;
+        e->libc_seen |= hooks.refused.libc || !e->target.object[0];
         /* Functions of libc are called under its own locks and in handlers: all of them at once were seen to hang a
          * process. One that the user has thought of is another thing. */
-        if (hook_is_pattern(e->target.symbol) && hooks.object.has_symbols &&
-            elfsym_find(&hooks.object.symbols, "gnu_get_libc_version")) {
+        if (hook_is_pattern(e->target.symbol) && hooks.refused.libc) {
             if (e->target.object[0])
                 hook_refuse(event, e->target.symbol, "a pattern is not taken for libc: name its functions one by one");
             continue;
         }
         hook_find(&hooks.object, e->target.symbol, hook_match, &event);
     }
+}
+
+/* As <link.h> has it since glibc 2.35 (struct r_debug_extended). */
+struct hook_namespace {
+    struct r_debug debug;
+    const struct hook_namespace *next; /* only when debug.r_version says so */
+};
+
+static const struct hook_namespace *hook_next_namespace(const struct r_debug *d)
+{
+    return d && d->r_version >= 2 ? ((const struct hook_namespace *)d)->next : NULL;
+}
+
+static bool hook_others_are_consistent(const struct r_debug *d)
+{
+    for (const struct hook_namespace *n = hook_next_namespace(d); n; n = hook_next_namespace(&n->debug))
+        if (n->debug.r_state != RT_CONSISTENT)
+            return false;
+    return true;
 }
 
 static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
@@ -254,8 +314,27 @@ static int hook_visit_object(struct dl_phdr_info *i, size_t size, void *context)
         return 0;
     hooks.seen[hooks.n_seen].identity = hooks.object.identity;
     hooks.seen[hooks.n_seen++].there = true;
+    hook_refused_read(&hooks.refused, &hooks.object);
     hook_object();
     return 0;
+}
+
+/* The namespaces that dlmopen makes, which dl_iterate_phdr does not show: ld.so has their lists chained for a debugger, since
+ * glibc 2.35. There is no program header table in them, so it is read where the file has it. */
+static void hook_visit_others(size_t *position)
+{
+    for (const struct hook_namespace *n = hook_next_namespace(real_debug()); n; n = hook_next_namespace(&n->debug))
+        for (const struct link_map *map = n->debug.r_map; map; map = map->l_next) {
+            struct dl_phdr_info i = {.dlpi_addr = map->l_addr, .dlpi_name = map->l_name};
+            ElfW(Ehdr) header;
+            if (sys4(SYS_pread64, hooks.mem, &header, sizeof header, map->l_addr) != (long)sizeof header ||
+                memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
+                header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > HOOK_HEADERS)
+                continue;
+            i.dlpi_phdr = (const ElfW(Phdr) *)(map->l_addr + header.e_phoff);
+            i.dlpi_phnum = header.e_phnum;
+            (void)hook_visit_object(&i, sizeof i, position);
+        }
 }
 
 /* The hooks of an object that was unloaded can serve again; no thread is in its functions. */
@@ -274,6 +353,7 @@ static void hook_scan(void)
         hooks.seen[i].there = false;
     hooks.mem = patch_open();
     dl_iterate_phdr(hook_visit_object, &position);
+    hook_visit_others(&position);
     if (hooks.mem >= 0)
         sys1(SYS_close, hooks.mem);
     hooks.mem = -1;
@@ -291,7 +371,7 @@ static void hook_loaded(void)
 {
     const struct r_debug *d = real_debug();
 
-    if (d && d->r_state == RT_CONSISTENT && post_own())
+    if (d && d->r_state == RT_CONSISTENT && post_own() && hook_others_are_consistent(d))
         hook_scan();
 }
 
@@ -307,7 +387,9 @@ static void hook_watch(void)
         sys1(SYS_close, mem);
 }
 
-/* What never came is named once, when the process ends that was started with it. */
+/* Every process of a tree has the same targets, and most of them have nothing to do with them. What never came is named once,
+ * when the process ends that was started with it: the first of the tree. Another one speaks only of a function that is missing
+ * in an object which that first one need not have. */
 __attribute__((destructor)) static void hook_end(void)
 {
     if (!hooks.pid || sys0(SYS_getpid) != hooks.pid)
@@ -317,7 +399,7 @@ __attribute__((destructor)) static void hook_end(void)
         char line[100];
         struct text t;
 
-        if (e->native && !e->hooked && !e->refused)
+        if (e->native && !e->hooked && !e->refused && (!hooks.inherited || (e->object_seen && !e->libc_seen)))
             hook_say(i, NULL, NULL, e->object_seen ? "no such function was loaded" : "no such object was loaded");
         if (e->refused <= HOOK_SAID)
             continue;
@@ -347,6 +429,7 @@ void hook_start(const struct event *events, size_t n)
     hooks.events = events;
     hooks.n_events = n;
     hooks.pid = sys0(SYS_getpid);
+    hooks.inherited = parent_speaks();
     at = sys6(SYS_mmap, 0, HOOK_MAX * sizeof(struct hook), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at <= 0)
         return;

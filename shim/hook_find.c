@@ -52,23 +52,36 @@ static void hook_search_tables(struct hook_search *s, const struct elffile *f, c
             hook_symbol(s, &symbols[i], strings + symbols[i].st_name, f);
 }
 
-static void hook_search_file(struct hook_search *s)
+/* false: it has no table, or none that is sound. */
+static bool hook_search_file(struct hook_search *s, struct elffile *f, int fd)
 {
-    struct elffile f;
-    int fd = object_file_open(&f, s->o, object_has);
+    bool sound = f->symtab_size && f->symtab_size < HOOK_TABLES_MAX && f->strtab_size < HOOK_TABLES_MAX;
 
-    if (fd < 0)
-        return;
-    f.context = &fd;
-    if (f.symtab_size && f.symtab_size < HOOK_TABLES_MAX && f.strtab_size < HOOK_TABLES_MAX) {
-        size_t size = f.symtab_size + f.strtab_size + 1; /* a last name without its NUL gets one */
+    f->context = &fd;
+    if (sound) {
+        size_t size = f->symtab_size + f->strtab_size + 1; /* a last name without its NUL gets one */
         long at = sys6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (at > 0) {
-            hook_search_tables(s, &f, (char *)at);
+            hook_search_tables(s, f, (char *)at);
             sys2(SYS_munmap, at, size);
         }
     }
     sys1(SYS_close, fd);
+    return sound;
+}
+
+/* In the object's own file, or in what was stripped from it. */
+static void hook_search_files(struct hook_search *s)
+{
+    char debug[ELFFILE_DEBUG_MAX];
+    struct elffile f;
+    int fd = object_file_open(&f, s->o->path, s->o, object_has);
+
+    if ((fd >= 0 && hook_search_file(s, &f, fd)) || elffile_debug_path(s->o->id, s->o->id_size, debug) != 0)
+        return;
+    fd = object_file_open(&f, debug, s->o, object_has);
+    if (fd >= 0)
+        (void)hook_search_file(s, &f, fd);
 }
 
 bool hook_is_pattern(const char *symbol)
@@ -89,5 +102,5 @@ void hook_find(const struct object *o, const char *pattern, hook_visit visit, vo
     } else {
         hook_search_memory(&s);
     }
-    hook_search_file(&s);
+    hook_search_files(&s);
 }

@@ -1,4 +1,5 @@
-/* hook_find: the functions of one object whose names match a pattern, in .dynsym and in the .symtab of its file.
+/* hook_find: the functions of one object whose names match a pattern, in .dynsym and in the .symtab of its file, or of its
+ * debug file (/usr/lib/debug/.build-id) when that of its own was stripped.
  *
  * For the constructor and for the thread that is opening a library, under ld.so's lock. No malloc: the file's tables are
  * read into a mapping that is gone afterwards. */

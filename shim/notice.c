@@ -91,6 +91,11 @@ void notice_say_event(enum notice what, int error)
     notice_once("an event of ", "GIVEBACK_ON", what, error);
 }
 
+void notice_say_call(enum notice what, int error)
+{
+    notice_once("a call of ", "giveback.h", what, error);
+}
+
 void notice_complain(void *unused, const char *line)
 {
     (void)unused;

@@ -25,8 +25,9 @@ struct settings;
 void notice_start(const struct settings *s);
 /* `error`: an errno value to add, or 0. */
 void notice_say(enum notice what, int error);
-/* The same where it was no signal that came, but an event of GIVEBACK_ON. */
+/* The same where it was no signal that came, but an event of GIVEBACK_ON, or a call of the program's own. */
 void notice_say_event(enum notice what, int error);
+void notice_say_call(enum notice what, int error);
 /* The worker has something to say; each time. */
 void notice_worker(const char *line);
 /* A bad value, from the constructor, or a function that cannot be hooked: any number of them. */

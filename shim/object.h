@@ -68,10 +68,10 @@ bool object_is_code(const struct object *o, uintptr_t at, size_t size);
 void object_extent(const struct object *o, uintptr_t *low, uintptr_t *high);
 /* object_has, or a way to it. */
 typedef bool (*object_compare)(const struct object *o, uint64_t offset, const void *bytes, size_t n);
-/* The file of an object, if it is the one that is mapped. It may have been replaced since (an upgrade), or be another one of
+/* A file (that of an object, o->path), if it belongs to what is mapped. It may have been replaced since (an upgrade), or be another one of
  * that name (a host that has changed its root). A descriptor, which the caller closes and to which f->context is then to
  * point; or -errno. */
-int object_file_open(struct elffile *f, const struct object *o, object_compare has);
+int object_file_open(struct elffile *f, const char *path, const struct object *o, object_compare has);
 /* Where no build-id vouches for the file: is the code at this address of it what is mapped there? */
 bool object_file_has(const struct elffile *f, const struct object *o, uint64_t address, object_compare has);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "hookable.h"
 #include "object.h"
 #include "sys.h"
 
@@ -97,13 +98,9 @@ bool object_has(const struct object *o, uint64_t offset, const void *bytes, size
 
 bool object_is_code(const struct object *o, uintptr_t at, size_t size)
 {
-    for (size_t k = 0; k < o->n_segments; k++) {
-        const ElfW(Phdr) *p = &o->segments[k];
-        uintptr_t from = at - o->bias - p->p_vaddr;
-        if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R && from < p->p_filesz && size <= p->p_filesz - from)
-            return true;
-    }
-    return false;
+    const struct hookable_object h = {.segments = o->segments, .n_segments = o->n_segments};
+
+    return hookable_segment(&h, at - o->bias, size) != NULL;
 }
 
 void object_extent(const struct object *o, uintptr_t *low, uintptr_t *high)
@@ -154,11 +151,11 @@ static bool object_file_is_mapped(const struct elffile *f, const struct object *
     return f->header.e_phnum == o->n_segments && object_file_same(f, o, 0, has);
 }
 
-int object_file_open(struct elffile *f, const struct object *o, object_compare has)
+int object_file_open(struct elffile *f, const char *path, const struct object *o, object_compare has)
 {
     struct stat status;
     /* O_NONBLOCK: the path may by now be a FIFO, at which open would wait */
-    int fd = (int)sys4(SYS_openat, AT_FDCWD, o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), error;
+    int fd = (int)sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), error;
 
     if (fd < 0)
         return fd;

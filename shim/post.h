@@ -13,8 +13,10 @@
 
 enum post_worker { POST_NO_WORKER, POST_STARTING, POST_RUNNING };
 
-/* Event 0 is the signal, the others are those of GIVEBACK_ON in their order. */
-enum { POST_SIGNAL = 0, POST_EVENTS = 17 };
+/* Event 0 is the signal; then come those of GIVEBACK_ON in their order, and what a program asks by a call (cooperate): with a label, a
+ * release without one that nobody waits for, and a question. */
+enum { POST_SIGNAL = 0, POST_CALL_RELEASE = 17, POST_CALL_MARK, POST_CALL_LATE, POST_CALL_ANON, POST_EVENTS };
+#define POST_LABEL_MAX 64
 
 struct post {
     int pid;          /* whose page this is; 0: nobody's yet */
@@ -26,6 +28,9 @@ struct post {
     int owner;        /* the thread that waits at a safe point for what it asked; 0: none (safe) */
     unsigned progress; /* its futex: changes whenever it should look again */
     void *flush;      /* the allocator whose caches of its own it is to empty now; NULL: none */
+    char label[POST_LABEL_MAX]; /* of what the owner has asked by a call */
+    int result;       /* what that call returns */
+    int64_t anon;     /* the answer to POST_CALL_ANON */
     int worker;       /* enum post_worker */
     int worker_tid;   /* of the running worker, or of the last one while it ends; 0: none */
     int64_t worker_left_ms; /* CLOCK_MONOTONIC, when that last one decided to end */

@@ -1,7 +1,6 @@
 #include "record_write.h"
 
-#include <stdbool.h>
-
+#include "last.h"
 #include "options.h"
 #include "sink.h"
 #include "text.h"
@@ -37,15 +36,21 @@ static void record_say_lost(const struct record *r, int error)
     sink_write_stderr(line, t.len);
 }
 
-void record_write(struct record *r)
+bool record_write(struct record *r, bool worth_a_line)
 {
     static char line[RECORD_MAX + 1];
     size_t n;
 
     r->lost = record_lost;
-    n = record_json_wanted ? record_json(r, line, sizeof line) : record_text(r, line, sizeof line);
+    n = record_json(r, line, sizeof line);
+    last_put(r->pid, line, n - 1); /* without its end */
+    if (!worth_a_line)
+        return true;
+    if (!record_json_wanted)
+        n = record_text(r, line, sizeof line);
     int error = sink_write(line, n, true);
     record_lost = error ? record_lost + 1 : 0;
     if (error)
         record_say_lost(r, -error);
+    return !error;
 }

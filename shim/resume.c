@@ -4,10 +4,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "real.h"
 #include "signal.h"
+
+static bool resume_new_cancel;
 
 /* A sleep may be made again when what is left of it stands where its length stood (sleep(3), std::this_thread::sleep_for),
  * or when it ends at a given time. */
@@ -58,8 +62,23 @@ static bool resume_host_handles(void)
     return false;
 }
 
+/* pthread_cancel's signal leaves no trace either: since 2.41 its handler returns and trusts in the EINTR of the call that it
+ * has interrupted. Before, it never returns out of a call that can be cancelled. */
+static bool resume_cancelled_by_eintr(void)
+{
+    return resume_new_cancel && signal_is_handled(SIGNAL_CANCEL);
+}
+
+void resume_start(void)
+{
+    const char *(*version)(void) = (const char *(*)(void))(uintptr_t)real_find("gnu_get_libc_version");
+
+    resume_new_cancel = version && strncmp(version(), "2.41", 4) >= 0; /* two digits since 2.10, long before the floor */
+}
+
 void resume_call(ucontext_t *u, const struct context *c)
 {
-    if (c->call == CONTEXT_EINTR && resume_is_exact(c) && !resume_host_handles())
+    if (c->call == CONTEXT_EINTR && resume_is_exact(c) && !resume_host_handles() &&
+        !resume_cancelled_by_eintr())
         context_again(u, c);
 }

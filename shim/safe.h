@@ -6,8 +6,16 @@
 #ifndef GIVEBACK_SAFE_H
 #define GIVEBACK_SAFE_H
 
+#include <stdint.h>
+
 /* Host thread, in no allocator and holding no lock that one needs. Returns when the event has been carried out, or when
- * that is not to be had (restricted process, no thread to be made, half a minute without progress). errno is kept. */
+ * that is not to be had (restricted process, no thread to be made, half a minute without progress). errno is kept.
+ * Within another one's own work (a function that GIVEBACK_CALL names, an allocator's hook) nothing is done. */
 void safe_point(unsigned event);
+/* The same for POST_CALL_RELEASE and POST_CALL_MARK: what the worker has left as the result; 0: it was not carried out. The label
+ * is copied; NULL: none. */
+int safe_call(unsigned event, const char *label);
+/* RssAnon, read by the worker; PROCFS_UNKNOWN. */
+int64_t safe_anon(void);
 
 #endif

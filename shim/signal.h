@@ -18,6 +18,9 @@ bool signal_is_ours(int number);
 bool signal_is_handler(sighandler_t handler);
 /* Has the host a handler of its own for it (glibc's own two signals, 32 and 33, do not count)? undeferred: with SA_NODEFER. */
 bool signal_host_handles(int number, bool *undeferred);
+/* Has it any handler at all? glibc's own two signals have theirs once they are used. */
+#define SIGNAL_CANCEL 32 /* pthread_cancel's, in every glibc */
+bool signal_is_handled(int number);
 /* What the host would see without us, in place of ours. */
 void signal_hide(struct sigaction *action);
 /* The host has set its own action for `number`; `displaced`: ours was there. */

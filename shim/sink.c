@@ -21,7 +21,6 @@
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
-#define SINK_PATH_MAX 1536 /* folder at start and value; small, since a notice may be written on a small stack */
 #define SINK_MASK_BYTES 8 /* the kernel's sigset_t */
 
 static enum option_log sink_target;
@@ -34,26 +33,33 @@ static dev_t sink_stderr_device;
 static ino_t sink_stderr_inode;
 static bool sink_torn; /* the last line in the file is incomplete: begin the next one on a new line */
 
+void sink_absolute(const char *path, char *pattern, size_t size)
+{
+    struct text t;
+
+    text_init(&t, pattern, size);
+    if (path[0] && path[0] != '/') {
+        char here[SINK_PATH_MAX];
+        long n = sys2(SYS_getcwd, here, sizeof here); /* the host may change its folder (daemon) */
+        for (const char *c = here; n > 0 && *c; c++) {
+            text_char(&t, *c);
+            if (*c == '%')
+                text_char(&t, '%');
+        }
+        text_char(&t, '/');
+    }
+    text_str(&t, path);
+}
+
 void sink_start(const struct settings *s, const char *program)
 {
-    struct text path, name;
+    struct text name;
     struct stat st;
 
     sink_target = s->log;
     text_init(&name, sink_program, sizeof sink_program);
     text_str(&name, program);
-    text_init(&path, sink_pattern, sizeof sink_pattern);
-    if (s->log == OPTION_LOG_PATH && s->log_path[0] != '/') {
-        char here[SINK_PATH_MAX];
-        long n = sys2(SYS_getcwd, here, sizeof here); /* the host may change its folder (daemon) */
-        for (const char *c = here; n > 0 && *c; c++) {
-            text_char(&path, *c);
-            if (*c == '%')
-                text_char(&path, '%');
-        }
-        text_char(&path, '/');
-    }
-    text_str(&path, s->log_path);
+    sink_absolute(s->log_path, sink_pattern, sizeof sink_pattern);
     if (sys2(SYS_fstat, 2, &st) == 0) {
         sink_stderr_known = true;
         sink_stderr_device = st.st_dev;

@@ -14,6 +14,7 @@
 #include "hook_python.h"
 #include "mapping.h"
 #include "marker.h"
+#include "metrics_write.h"
 #include "notice.h"
 #include "options.h"
 #include "policy.h"
@@ -22,10 +23,12 @@
 #include "real.h"
 #include "record_write.h"
 #include "release.h"
+#include "resume.h"
 #include "signal.h"
 #include "sink.h"
 #include "sys.h"
 #include "text.h"
+#include "watch.h"
 #include "worker.h"
 
 static struct settings state_settings;
@@ -92,6 +95,17 @@ static void state_watch(void)
         signal_want_worker(p);
 }
 
+/* The events of GIVEBACK_ON, but those that the environment says are not wanted; how many. */
+static size_t state_read_events(char *const *environment)
+{
+    size_t n = options_events(state_events, EVENT_MAX, environment), kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (state_events[i].kind != EVENT_PRESSURE || event_pressure_start(environment))
+            state_events[kept++] = state_events[i];
+    return kept;
+}
+
 /* glibc hands a constructor what main gets. */
 __attribute__((constructor)) static void state_start(int argc, char **argv, char **environment)
 {
@@ -118,12 +132,14 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
         options_read(&state_settings, environment, notice_complain, NULL);
     post_start();
     code_start();
+    resume_start();
     state_seccomp = sys1(SYS_prctl, PR_GET_SECCOMP);
     state_privileges = sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
     record_write_start(&state_settings);
+    metrics_write_start(&state_settings, state_program);
     release_configure(&state_settings);
     policy_configure(&state_settings);
-    n = options_events(state_events, EVENT_MAX, environment);
+    n = state_read_events(environment);
     worker_start(&state_settings, state_events, n, state_program);
     if (state_settings.drop_children)
         state_drop(environment);

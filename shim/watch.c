@@ -20,13 +20,14 @@
 static const struct watch_kind *const watch_kinds[EVENT_KINDS] = {
     [EVENT_EVERY] = &event_every,
     [EVENT_IDLE] = &event_idle,
+    [EVENT_PRESSURE] = &event_pressure,
     [EVENT_RSS] = &event_rss,
     [EVENT_SETTLE] = &event_settle,
 };
 
 static struct watch watches[EVENT_MAX];
 static size_t watch_count;
-static int watch_kicked;  /* readable when somebody wants this thread; -1: not to be had */
+static int watch_kicked = -1;  /* readable when somebody wants this thread; -1: not to be had */
 static struct post *watch_post;
 
 /* A host's thread cannot write to a descriptor of this table. So it sets a timer off, which signals this thread and no
@@ -61,6 +62,7 @@ void watch_open(struct post *p, const struct event *events, size_t n, bool first
         if (first)
             *w = (struct watch){.kind = watch_kinds[events[i].kind], .event = &events[i], .number = (unsigned)i + 1};
         w->fd = -1;
+        w->events = POLLIN;
         w->kind->open(w, now, first);
     }
 }
@@ -71,6 +73,12 @@ void watch_close(struct post *p)
 
     if (id)
         sys1(SYS_timer_delete, id - 1);
+    if (watch_kicked >= 0)
+        sys1(SYS_close, watch_kicked);
+    watch_kicked = -1;
+    for (size_t i = 0; i < watch_count; i++)
+        if (watches[i].kind->close)
+            watches[i].kind->close(&watches[i]);
     if (watch_count)
         sample_close();
 }
@@ -109,7 +117,7 @@ void watch_wait(struct post *p, int64_t limit)
     if (!__atomic_load_n(&p->kick, __ATOMIC_SEQ_CST) && next - now > WATCH_UNKICKED_NS)
         next = now + WATCH_UNKICKED_NS;
     for (size_t i = 0; i < watch_count; i++)
-        fds[i + 1] = (struct pollfd){watches[i].fd, POLLIN | POLLPRI, 0};
+        fds[i + 1] = (struct pollfd){watches[i].fd, watches[i].events, 0};
     int64_t left = next > now ? next - now : 0;
     struct timespec timeout = {left / 1000000000, left % 1000000000};
     long ready = sys5(SYS_ppoll, fds, watch_count + 1, next == WATCH_NEVER ? NULL : &timeout, NULL, 0);

@@ -26,20 +26,33 @@ struct watch_kind {
     void (*look)(struct watch *w, int64_t now, short ready);
     /* After each release or mark, whoever asked for it; `own`: this event did. */
     void (*acted)(struct watch *w, const struct record *r, bool own);
+    /* The worker ends, or begins anew in the same table: closes what `open` has opened. */
+    void (*close)(struct watch *w);
 };
-extern const struct watch_kind event_every, event_idle, event_rss, event_settle;
+extern const struct watch_kind event_every, event_idle, event_pressure, event_rss, event_settle;
 
 struct watch {
     const struct watch_kind *kind;
     const struct event *event;
     unsigned number; /* of the event, as post counts them */
-    int fd;          /* polled for reading and for priority; -1: none */
+    int fd;          /* polled; -1: none */
+    short events;    /* what for: POLLIN unless the kind says so */
     int64_t due;     /* WATCH_NEVER: only the descriptor */
     union {          /* the kind's own */
         bool fired;
         struct pace_settle settle;
+        struct {
+            int fd;         /* also while it is not polled */
+            int64_t opened;
+            bool psi;       /* the kernel's own file */
+            bool fifo;
+            unsigned tries; /* to open it again */
+        } pressure;
     };
 };
+
+/* Constructor, if there is an event of that kind: keeps what the environment says of it. false: that it is not wanted. */
+bool event_pressure_start(char *const *environment);
 
 /* A worker begins, its table is its own; it ends. */
 void watch_open(struct post *p, const struct event *events, size_t n, bool first);

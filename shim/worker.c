@@ -16,6 +16,8 @@
 #include "alloc.h"
 #include "event.h"
 #include "gate.h"
+#include "memory.h"
+#include "metrics_write.h"
 #include "options.h"
 #include "policy.h"
 #include "post.h"
@@ -40,6 +42,8 @@
 #define WORKER_FLUSH_NS 100000000L   /* how long it waits for a thread to empty its caches: */
 #define WORKER_FLUSH_TRIES 50        /* five seconds, in case that thread is gone */
 #define WORKER_GONE_TRIES 20000      /* of 100 us: how long unshare waits for it to be gone */
+
+_Static_assert(POST_CALL_RELEASE == EVENT_MAX + 1, "the events of GIVEBACK_ON stand between the signal and the calls");
 
 static struct {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
@@ -199,9 +203,47 @@ static void worker_flush(struct alloc_copy *c)
     __atomic_store_n(&p->flush, NULL, __ATOMIC_SEQ_CST);
 }
 
+/* As metrics count them. */
+static unsigned worker_kind(unsigned event)
+{
+    return event == POST_SIGNAL ? METRICS_SIGNAL : event >= POST_CALL_RELEASE ? METRICS_CALL : worker_events[event - 1].kind;
+}
+
 static bool worker_is_automatic(unsigned event)
 {
-    return event != POST_SIGNAL && event_table[worker_events[event - 1].kind].automatic;
+    return worker_kind(event) < EVENT_KINDS && event_table[worker_kind(event)].automatic;
+}
+
+/* What the event is called in its record, and what is to be done. */
+static void worker_describe(struct record *r, struct post *p, unsigned event)
+{
+    static char label[POST_LABEL_MAX];
+
+    r->event = worker_signal;
+    r->action = RECORD_RELEASE;
+    if (event >= POST_CALL_RELEASE) {
+        r->event = event == POST_CALL_MARK ? "giveback_mark" : "giveback_release";
+        r->action = event == POST_CALL_MARK ? RECORD_MARK : RECORD_RELEASE;
+        for (size_t i = 0; i < sizeof label - 1; i++) /* when an owner has given up, the next one may be writing */
+            label[i] = __atomic_load_n(&p->label[i], __ATOMIC_RELAXED);
+        r->label = event != POST_CALL_LATE && label[0] ? label : NULL;
+    } else if (event != POST_SIGNAL) {
+        const struct event *e = &worker_events[event - 1];
+
+        r->event = e->name;
+        r->label = e->label[0] ? e->label : NULL;
+        r->action = e->action;
+    }
+}
+
+/* What the call returns that has asked for it. */
+static int worker_result(const struct record *r)
+{
+    int succeeded = 0;
+
+    for (unsigned i = 0; i < r->n_allocators; i++)
+        succeeded += !r->allocator[i].error;
+    return r->action == RECORD_MARK ? 1 : succeeded;
 }
 
 /* false: it was cut short, and is to be made again when a worker may be there again. */
@@ -209,19 +251,15 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
 {
     static struct record r; /* there is one worker, and its stack is small */
 
+    if (event == POST_CALL_ANON) {
+        __atomic_store_n(&p->anon, memory_anon(), __ATOMIC_SEQ_CST);
+        return true;
+    }
     memset(&r, 0, sizeof r);
     r.time_ms = worker_clock_ms(CLOCK_REALTIME);
     r.pid = p->pid;
     r.program = worker_program;
-    r.event = worker_signal;
-    r.action = RECORD_RELEASE;
-    if (event != POST_SIGNAL) {
-        const struct event *e = &worker_events[event - 1];
-
-        r.event = e->name;
-        r.label = e->label[0] ? e->label : NULL;
-        r.action = e->action;
-    }
+    worker_describe(&r, p, event);
     r.merged = times - 1;
     if (r.action == RECORD_MARK) {
         release_mark(&r);
@@ -233,9 +271,11 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
         return false;
     if (__atomic_load_n(&p->ending, __ATOMIC_SEQ_CST))
         r.reason = "the program was ending, so not everything was asked";
+    if (event >= POST_CALL_RELEASE)
+        __atomic_store_n(&p->result, worker_result(&r), __ATOMIC_SEQ_CST);
     bool worth_a_line = policy_acted(&r, worker_is_automatic(event), sys_clock(CLOCK_MONOTONIC));
-    if (worth_a_line || r.action == RECORD_MARK)
-        record_write(&r);
+    bool written = record_write(&r, worth_a_line);
+    metrics_write_acted(&r, worker_kind(event), !worth_a_line, !written);
     watch_acted(&r, event);
     return true;
 }
@@ -342,6 +382,7 @@ static void worker_open(struct post *p)
 
     policy_open(process != p->pid);
     watch_open(p, worker_events, worker_event_count, process != p->pid);
+    metrics_write_open(process != p->pid);
     process = p->pid;
     __atomic_store_n(&p->wanted, watch_any(), __ATOMIC_SEQ_CST);
 }

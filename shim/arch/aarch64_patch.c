@@ -71,7 +71,7 @@ static uintptr_t patch_slot_for(const struct hook *h, uintptr_t low, uintptr_t h
     if ((slot = patch_room_take(&near)))
         return slot;
     /* Back from afar goes a `ret` where only that may go anywhere (BTI); where a `ret` may not either (GCS) there is no way. */
-    if (getauxval(AT_HWCAP) & HAS_GCS)
+    if (h->not_far || getauxval(AT_HWCAP) & HAS_GCS)
         return 0;
     slot = (uintptr_t)h->slot;
     return slot && patch_room_is_near(slot, &far) ? slot : patch_room_take(&far);
@@ -88,11 +88,9 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
     m.slot = patch_slot_for(h, low, high);
     h->slot = (unsigned char *)m.slot;
     if (!m.slot)
-        return "there is no room for a trampoline near it";
+        return h->not_far ? h->not_far : "there is no room for a trampoline near it";
     m.to = m.slot + offsetof(struct patch_slot, moved);
-    why = a64_move(&m);
-    if (!why)
-        why = a64_check_body(&m);
+    why = a64_detour(&m);
     if (why)
         return why;
     h->original = (const void *)m.to;

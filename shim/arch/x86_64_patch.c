@@ -6,7 +6,6 @@
 #include "insn_x86_64.h"
 #include "patch_room.h"
 
-#define PATCH_REACH INT64_C(0x7fff0000) /* from either end of the object: its begin may refer to any part of it */
 
 extern uint32_t hook_has_xsave __attribute__((visibility("hidden")));
 uint32_t hook_has_xsave; /* arch/x86_64_hook.S */
@@ -52,9 +51,8 @@ static bool patch_jump(int fd, uintptr_t at, uintptr_t to)
 const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, uintptr_t high)
 {
     const unsigned char *code = (const unsigned char *)h->at;
-    size_t skip = insn_is_endbr64(code, size) ? INSN_ENDBR64 : 0;
-    const struct patch_place place = {low, high, low, high, PATCH_REACH};
-    struct insn_move m = {.code = code + skip, .size = size - skip, .from = h->at + skip};
+    const struct patch_place place = {low, high, low, high, INSN_REACH};
+    struct insn_move m;
     struct patch_slot s;
     const char *why;
 
@@ -64,10 +62,7 @@ const char *patch_function(int fd, struct hook *h, size_t size, uintptr_t low, u
         h->slot = (unsigned char *)patch_room_take(&place);
     if (!h->slot)
         return "there is no room for a trampoline within 2 GiB of it";
-    m.to = (uintptr_t)h->slot + offsetof(struct patch_slot, moved);
-    why = insn_move(&m);
-    if (!why)
-        why = insn_check_body(code, size, h->at, m.from, m.from + m.taken);
+    why = insn_detour(&m, code, size, h->at, (uintptr_t)h->slot + offsetof(struct patch_slot, moved));
     if (why)
         return why;
     h->original = (const void *)m.to;
@@ -94,7 +89,7 @@ static bool patch_is_empty(const unsigned char *code)
 
 bool patch_empty(int fd, uintptr_t at, void (*loaded)(void))
 {
-    const struct patch_place place = {at, at, at, at, PATCH_REACH};
+    const struct patch_place place = {at, at, at, at, INSN_REACH};
     struct patch_slot s;
     uintptr_t slot;
 

@@ -6,13 +6,19 @@
 #include <string.h>
 
 #include "../json.h"
+#include "ehframe.h"
 #include "elffile.h"
 #include "event.h"
 #include "glob.h"
+#include "insn_aarch64.h"
+#include "insn_around.h"
+#include "insn_x86_64.h"
 #include "match.h"
+#include "metrics.h"
 #include "options.h"
 #include "parse.h"
 #include "preload.h"
+#include "pressure.h"
 #include "procfs.h"
 #include "reason.h"
 #include "record.h"
@@ -217,6 +223,37 @@ static void fuzz_fill(struct record *r, const char *data, size_t n)
     }
 }
 
+/* Each line is a comment or one sample, whose labels' values end where their quotes do. */
+static void fuzz_metrics(const struct record *r, const char *program)
+{
+    static struct metrics m;
+    static char text[METRICS_MAX];
+    char *line = text, *end;
+
+    metrics_start(&m);
+    metrics_count(&m, r, (unsigned)r->pid % METRICS_KINDS, r->pid & 1, r->pid & 2);
+    char *name = fuzz_string(program, strnlen(program, 63));
+    FUZZ_HOLDS(metrics_text(&m, name, r->pid, text, sizeof text) == strlen(text));
+    for (; (end = strchr(line, '\n')); line = end + 1) {
+        bool quoted = false;
+        *end = '\0';
+        FUZZ_HOLDS(fuzz_is_printable(line));
+        if (*line == '#')
+            continue;
+        FUZZ_HOLDS(strncmp(line, "giveback_", 9) == 0 && end[-1] >= '0' && end[-1] <= '9');
+        for (const char *c = line; *c; c++)
+            if (quoted && *c == '\\')
+                FUZZ_HOLDS(*++c && strchr("n\"\\", *c));
+            else if (*c == '"')
+                quoted = !quoted;
+            else
+                FUZZ_HOLDS(quoted || strchr(" {},=_.-", *c) || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9'));
+        FUZZ_HOLDS(!quoted);
+    }
+    FUZZ_HOLDS(!*line);
+    free(name);
+}
+
 static void fuzz_record(const char *data, size_t n)
 {
     static struct record r;
@@ -236,6 +273,7 @@ static void fuzz_record(const char *data, size_t n)
     FUZZ_HOLDS(length == strlen(line) && line[length - 1] == '\n');
     line[length - 1] = '\0';
     FUZZ_HOLDS(fuzz_is_printable(line));
+    fuzz_metrics(&r, label);
     free(label);
     free(event);
 }
@@ -316,14 +354,75 @@ static void fuzz_event(const char *data, size_t n)
         if (event_table[e->kind].takes == EVENT_TAKES_TEXT)
             FUZZ_HOLDS(e->argument[0] && !strchr(e->argument, '\n'));
         else if (event_table[e->kind].takes != EVENT_TAKES_TARGET)
-            FUZZ_HOLDS(e->amount > 0 || event_table[e->kind].argument[0] == '[');
+            FUZZ_HOLDS(e->amount > 0 || event_table[e->kind].argument[0] == '[' || !event_table[e->kind].argument[0]);
         else if (strncmp(e->argument, "py:", 3) == 0)
             FUZZ_HOLDS(event_python_target(e->argument, &module, &length, &function) == 0 && length && *function);
         else
             FUZZ_HOLDS(event_native_target(e->argument, &native) == 0 && native.symbol[0] && native.stack && native.stack % 16 == 0);
-        FUZZ_HOLDS(strcmp(strchr(e->name, ':') + 1, e->argument) == 0);
+        const char *colon = strchr(e->name, ':');
+        FUZZ_HOLDS(strcmp(colon ? colon + 1 : "", e->argument) == 0);
     }
     free(value);
+}
+
+/* The pieces stand in the value one behind the other, and an argument within its item. */
+static void fuzz_pieces(const char *data, size_t n)
+{
+    char *value = fuzz_string(data, n), text[64];
+    const char *rest = value, *end = value;
+    struct event_piece item, argument;
+    enum event_kind kind;
+
+    while (event_next(&rest, &item, &kind, &argument, text, sizeof text)) {
+        FUZZ_HOLDS(item.n && item.at >= end && item.at + item.n <= rest && rest <= value + strlen(value));
+        FUZZ_HOLDS(argument.at >= item.at && argument.at + argument.n <= item.at + item.n);
+        FUZZ_HOLDS(kind <= EVENT_KINDS && strlen(text) <= argument.n && (kind < EVENT_KINDS || !*text));
+        end = item.at + item.n;
+    }
+    FUZZ_HOLDS(!item.n && !*rest);
+    free(value);
+}
+
+/* Any bytes as code, and as tables of unwinding: what is read lies in them. */
+static void fuzz_code(const char *data, size_t n)
+{
+    const size_t head = 4;
+    const unsigned char *b = (const unsigned char *)data;
+
+    if (n < head + INSN_JUMP + INSN_ENDBR64)
+        return;
+    const struct insn_text text = {b + head, n - head, 0x10000};
+    const struct ehframe e = {.memory = b + head, .size = n - head, .at = 0x10000, .header = 0x10000 + b[2] % 8};
+    size_t from = (size_t)(b[0] | b[1] << 8) % text.size, size = 1 + b[3] % (text.size - from);
+    struct insn_move m;
+    const char *why = insn_detour(&m, text.code + from, size, text.at + from, text.at + from);
+
+    if (!why)
+        why = insn_check_around(&text, text.at + from, size, m.from, m.from + m.taken);
+    FUZZ_HOLDS(!why || fuzz_is_printable(why));
+    struct a64_move a = {.code = text.code + from, .size = size, .from = text.at + from, .slot = text.at + from, .to = text.at + from};
+    why = a64_detour(&a);
+    if (!why)
+        why = insn_check_around_aarch64(&text, text.at + from, size, a.patched, a.from + a.n_head);
+    FUZZ_HOLDS(!why || fuzz_is_printable(why));
+    FUZZ_HOLDS(ehframe_size(&e, 0x10000 + from) <= UINT32_MAX);
+}
+
+/* What can be decoded is three bytes for four digits at most; a path that was found is absolute and of that file. */
+static void fuzz_pressure(const char *data, size_t n)
+{
+    char *first, *second, path[256], cgroup[128];
+    unsigned char bytes[512];
+
+    fuzz_strings(data, n, &first, &second);
+    long length = pressure_decode(first, bytes, sizeof bytes);
+    FUZZ_HOLDS(length == -EINVAL || length == -ENOBUFS || (length >= 0 && (size_t)length * 4 <= strlen(first) * 3));
+    int error = pressure_cgroup(data, n, cgroup, sizeof cgroup);
+    FUZZ_HOLDS(error == 0 ? *cgroup == '/' : error == -ENODATA || error == -ENAMETOOLONG);
+    error = pressure_file(data, n, error ? "/" : cgroup, path, sizeof path);
+    FUZZ_HOLDS(error == 0 ? strlen(path) >= 16 && strcmp(path + strlen(path) - 16, "/memory.pressure") == 0 : error == -ENOENT || error == -ENAMETOOLONG);
+    free(first);
+    free(second);
 }
 
 /* The first string is texts with '|' between them, the second a stream, in which a piece ends behind some of the bytes. What each
@@ -387,6 +486,8 @@ const struct fuzz_target fuzz_targets[] = {
     {"procfs", fuzz_procfs},   {"uncertain", fuzz_uncertain}, {"options", fuzz_options}, {"glob", fuzz_glob},
     {"preload", fuzz_preload}, {"expand", fuzz_expand},       {"record", fuzz_record},   {"signal", fuzz_signal},
     {"text", fuzz_text},       {"elffile", fuzz_elffile},   {"event", fuzz_event},
+    {"pieces", fuzz_pieces},   {"code", fuzz_code},
+    {"pressure", fuzz_pressure},
     {"match", fuzz_match},
 };
 const size_t fuzz_n_targets = sizeof fuzz_targets / sizeof *fuzz_targets;

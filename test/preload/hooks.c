@@ -2,7 +2,9 @@
  * are left; they fire once for an outermost call; what cannot be hooked is said. */
 #include "harness.h"
 
+#include <dlfcn.h>
 #include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +133,115 @@ START_TEST(test_code_that_cannot_be_read_is_refused)
 }
 END_TEST
 
+START_TEST(test_a_plugin_in_a_namespace_of_its_own_is_hooked)
+{
+    static const char *const argv[] = {"hookplugin", "16", "", "apart", NULL};
+    void *base = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    const char *version = ((const char *(*)(void))(uintptr_t)base)();
+
+    if (strcmp(version, "2.35") < 0) { /* as text: 2.17 to 2.99 */
+        harness_skip("test_a_plugin_in_a_namespace_of_its_own_is_hooked", "this ld.so does not tell of other namespaces");
+        return;
+    }
+    same_with_marks(argv, "exit:libhookplug.so:plug_work->mark", 32, 32);
+}
+END_TEST
+
+START_TEST(test_what_an_ifunc_has_chosen_is_hooked)
+{
+    static const char *const argv[] = {"hookifunc", "7", NULL};
+
+    same_with_marks(argv, "exit:chosen_later->mark", 7, 7);
+}
+END_TEST
+
+/* Overwriting the first of two neighbours hides its branch into the second one. */
+START_TEST(test_a_hooked_neighbour_still_counts)
+{
+    static const char *const argv[] = {"hookrefused", NULL};
+    struct host h;
+
+    same(&h, argv, "exit:refuse_neighbour->mark; exit:refuse_entered", "neighbours");
+    ck_assert_uint_eq(marks(&h), 1);
+    ck_assert_uint_eq(host_count_log(&h, "refuse_entered of hookrefused is not hooked: something else seems to branch into its first bytes"), 1);
+    host_clean(&h);
+}
+END_TEST
+
+/* The worker calls malloc_trim: it may not wait for itself. */
+START_TEST(test_work_of_the_library_fires_nothing)
+{
+    static const char *const env[] = {"GIVEBACK_ON=enter:libc*:malloc_trim->mark; exit:libc*:malloc_trim", NULL};
+    struct host_setup s = {.argv = (const char *const[]){"hold", NULL}, .place = FIRST, .env = env};
+    char record[5000];
+    struct host h;
+
+    host_start(&h, &s);
+    host_wait_line(&h, "ready");
+    host_kill(&h, SIGUSR1);
+    host_record(&h, 0, record, sizeof record);
+    host_kill(&h, SIGUSR1);
+    host_record(&h, 1, record, sizeof record);
+    ck_assert_uint_eq(host_records(&h), 2);
+    ck_assert_uint_eq(marks(&h), 0);
+    host_stop(&h);
+    host_clean(&h);
+}
+END_TEST
+
+/* What stands in front of libc is what the library itself calls, by whatever name of the object. */
+START_TEST(test_what_the_library_calls_is_not_hooked)
+{
+    static const char *const env[] = {"GIVEBACK_ON=exit:libstrlen.so:strlen->mark", NULL};
+    char preload[1000];
+    struct host_setup s = {.argv = (const char *const[]){"hookifunc", NULL}, .place = FIRST, .env = env, .preload = preload, .input = ""};
+    struct host h;
+
+    (void)snprintf(preload, sizeof preload, "%s:", harness_victim("libstrlen.so"));
+    host_start(&h, &s);
+    ck_assert_int_eq(host_end(&h), 0);
+    ck_assert_uint_eq(host_count_log(&h, "strlen of libstrlen.so is not hooked: this library calls it itself"), 1);
+    ck_assert_uint_eq(marks(&h), 0);
+    host_clean(&h);
+}
+END_TEST
+
+/* An object that nobody has is named by the first process of a tree only, a function that an object lacks by whoever has that. */
+START_TEST(test_what_is_missing_is_said_once_in_a_tree)
+{
+    char command[1000];
+    const char *const argv[] = {"/bin/bash", "-c", command, NULL}, *const dash[] = {"/bin/dash", "-c", "/bin/true; :", NULL};
+    struct host h;
+
+    same(&h, dash, "exit:libnothere*:f", "dash, which says nothing itself");
+    ck_assert_uint_eq(host_count_log(&h, "exit:libnothere*:f: no such object was loaded"), 1);
+    host_clean(&h);
+    (void)snprintf(command, sizeof command, "%s 1; /bin/true; /bin/bash -c '/bin/true; :'; :", harness_victim("hookplugin"));
+    same(&h, argv, "exit:libnothere*:f; exit:libhookplug.so:no_such_function; exit:libc.so.6:no_such_function; enter:no_such_*", "a tree");
+    ck_assert_uint_eq(host_count_log(&h, "exit:libnothere*:f: no such object was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "exit:libhookplug.so:no_such_function: no such object was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "exit:libhookplug.so:no_such_function: no such function was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "exit:libc.so.6:no_such_function: no such function was loaded"), 1);
+    ck_assert_uint_eq(host_count_log(&h, "enter:no_such_*: no such function was loaded"), 1);
+    ck_assert_uint_eq(host_notices(&h), 5);
+    host_clean(&h);
+}
+END_TEST
+
+/* A library that is opened by its file's name is meant by its soname too. */
+START_TEST(test_an_object_is_known_by_its_soname)
+{
+    char path[1000];
+    const char *const argv[] = {"plugged", realpath("/lib/x86_64-linux-gnu/libstdc++.so.6", path), NULL};
+    struct host h;
+
+    ck_assert(argv[1] && strcmp(strrchr(path, '/'), "/libstdc++.so.6") != 0);
+    same(&h, argv, "exit:libstdc++.so.6:no_such_function", "soname");
+    ck_assert_uint_eq(host_count_log(&h, "no such function was loaded"), 1);
+    host_clean(&h);
+}
+END_TEST
+
 static const struct { const char *on, *line; } refused[] = {
     {"exit:refuse_call", "refuse_call of hookrefused is not hooked: there is a call in its first bytes"},
     {"exit:refuse_short", "before there is room for a jump"},
@@ -142,10 +253,12 @@ static const struct { const char *on, *line; } refused[] = {
     {"exit:refuse_data", "it is data"},
     {"exit:refuse_part_cold.cold", "a part or a clone that the compiler made"},
     {"exit:libc*:malloc", "malloc of libc.so.6 is not hooked: it is an allocator's entry point"},
+    {"exit:refuse_entered", "something else seems to branch into its first bytes"},
+    {"exit:refuse_other_name", "refuse_other_name of hookrefused is not hooked: it is an allocator's entry point"},
     {"enter:free", "it is an allocator's entry point"},
     {"exit:libc*:munmap", "allocators call it while they hold their locks"},
     {"exit:vfork", "it may return twice"},
-    {"exit:libc*:memcpy", "it is chosen at run time (IFUNC)"},
+    {"exit:libc*:memcpy", "this library calls it itself"},
     {"exit:ld-linux*:_dl_debug_state", "it is ld.so's own"},
     {"exit:linux-vdso*:__vdso_time", "it is the kernel's"},
     {"exit:libgiveback*:sigaction", "it is this library's own"},
@@ -267,6 +380,13 @@ Suite *suite_hooks(void)
     tcase_add_test(c, test_many_threads_at_once);
     tcase_add_test(c, test_a_plugin_is_hooked_before_its_constructors);
     tcase_add_test(c, test_code_that_cannot_be_read_is_refused);
+    tcase_add_test(c, test_a_plugin_in_a_namespace_of_its_own_is_hooked);
+    tcase_add_test(c, test_what_an_ifunc_has_chosen_is_hooked);
+    tcase_add_test(c, test_a_hooked_neighbour_still_counts);
+    tcase_add_test(c, test_work_of_the_library_fires_nothing);
+    tcase_add_test(c, test_what_the_library_calls_is_not_hooked);
+    tcase_add_test(c, test_what_is_missing_is_said_once_in_a_tree);
+    tcase_add_test(c, test_an_object_is_known_by_its_soname);
     tcase_add_loop_test(c, test_what_cannot_be_hooked_is_said_once, 0, sizeof refused / sizeof *refused);
     tcase_add_loop_test(c, test_the_end_of_a_function_is_a_safe_point, 0, CELLS);
     tcase_add_test(c, test_promise_errno_descriptors_and_threads_with_hooks);

@@ -2,6 +2,7 @@
  *
  * Threads that allocate, one that asks for releases all the time, and meanwhile everything by which a host meets the
  * worker: fork, questions about the signal and other handlers, namespaces, and an exit that comes in the middle. */
+#include <giveback.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -40,6 +41,19 @@ static void *ask(void *unused)
     return unused;
 }
 
+/* A program that asks by itself. */
+static void *call(void *unused)
+{
+    char record[200];
+    for (;;) {
+        giveback_release("tsan");
+        giveback_last(record, sizeof record);
+        giveback_mark(record); /* no result is looked at: the process may be ending */
+        giveback_anon();
+    }
+    return unused;
+}
+
 static void handle(int number)
 {
     (void)number;
@@ -69,6 +83,8 @@ int main(void)
         pthread_create(&thread, NULL, allocate, NULL);
     pthread_create(&thread, NULL, ask, NULL);
     pthread_create(&thread, NULL, question, NULL);
+    pthread_create(&thread, NULL, call, NULL);
+    pthread_create(&thread, NULL, call, NULL);
     for (int i = 0; i < ROUNDS; i++) {
         pid_t child = fork();
         if (child == 0)

@@ -37,7 +37,7 @@ END_TEST
 
 START_TEST(arguments_become_amounts)
 {
-    ck_assert_uint_eq(read_all("rss:2G;settle;settle:500ms->mark;every:1m"), 4);
+    ck_assert_uint_eq(read_all("rss:2G;settle;settle:500ms->mark;every:1m;pressure->mark"), 5);
     ck_assert_str_eq(line, "");
     ck_assert_int_eq(events[0].amount, INT64_C(2) << 30);
     ck_assert_int_eq(events[1].amount, 0);
@@ -45,6 +45,8 @@ START_TEST(arguments_become_amounts)
     ck_assert_int_eq(events[2].amount, 500000000);
     ck_assert_int_eq(events[2].action, RECORD_MARK);
     ck_assert_int_eq(events[3].amount, INT64_C(60000000000));
+    ck_assert_int_eq(events[4].amount, 0);
+    ck_assert_str_eq(events[4].name, "pressure");
 }
 END_TEST
 
@@ -109,6 +111,7 @@ static const struct {
     {"rss:1.5G", "\"1.5G\" at 5: expected a size above 0: a number and perhaps K, M or G", 0},
     {"every:", "\"\" at 7: expected a time above 0: a number and ms, s, m or h", 0},
     {"idle", "\"\" at 1: expected a time above 0: a number and ms, s, m or h", 0},
+    {"pressure:5", "\"5\" at 10: expected nothing behind this kind of event", 0},
     {"settle:0", "\"0\" at 8: expected a time above 0: a number and ms, s, m or h", 0},
     {"log", "\"\" at 1: expected a text that can stand in one line", 0},
     {"log:;exit:py:m:f", "\"\" at 5: expected a text that can stand in one line", 1},
@@ -195,6 +198,46 @@ START_TEST(without_a_place_for_them_they_are_only_checked)
 }
 END_TEST
 
+static const struct {
+    const char *item, *argument, *text;
+    int kind;
+} pieces[] = {
+    {"exit:ns::f(int, char const*)", "ns::f(int, char const*)", "ns::f(int, char const*)", EVENT_EXIT},
+    {"a b=enter:x.so:f->mark", "x.so:f", "x.so:f", EVENT_ENTER},
+    {"\"l:1;\"=exit:\"C::operator->\\\"\" -> mark", "\"C::operator->\\\"\"", "C::operator->\"", EVENT_EXIT},
+    {"exit:C::operator=", "C::operator=", "C::operator=", EVENT_EXIT},
+    {"exit", "", "", EVENT_KINDS},
+    {"exot:f", "f", "", EVENT_KINDS},
+    {"exit:longer_than_the_buffer_that_is_given_to_it", "longer_than_the_buffer_that_is_given_to_it", "", EVENT_KINDS},
+};
+
+/* One after the other, with nothing between them and with blanks; the last with an empty item behind it. */
+START_TEST(a_value_is_taken_apart)
+{
+    struct event_piece item, argument;
+    enum event_kind kind;
+    char value[2000], text[40];
+    const char *rest = value;
+    struct text t;
+
+    text_init(&t, value, sizeof value);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        text_str(&t, pieces[i].item);
+        text_str(&t, i % 2 ? " ;; " : ";");
+    }
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        ck_assert(event_next(&rest, &item, &kind, &argument, text, sizeof text));
+        ck_assert_msg(item.n == strlen(pieces[i].item) && memcmp(item.at, pieces[i].item, item.n) == 0, "%zu: %.*s", i, (int)item.n, item.at);
+        ck_assert_msg(argument.n == strlen(pieces[i].argument) && memcmp(argument.at, pieces[i].argument, argument.n) == 0, "%zu: %.*s", i,
+                      (int)argument.n, argument.at);
+        ck_assert_str_eq(text, pieces[i].text);
+        ck_assert_int_eq((int)kind, pieces[i].kind);
+    }
+    ck_assert(!event_next(&rest, &item, &kind, &argument, text, sizeof text));
+    ck_assert(!event_next(&rest, &item, &kind, &argument, text, sizeof text));
+}
+END_TEST
+
 Suite *suite_event(void)
 {
     Suite *s = suite_create("event");
@@ -207,6 +250,7 @@ Suite *suite_event(void)
     tcase_add_loop_test(t, a_wrong_item_is_named_with_its_place, 0, sizeof wrong / sizeof *wrong);
     tcase_add_test(t, at_most_sixteen);
     tcase_add_test(t, too_long_is_refused_not_cut);
+    tcase_add_test(t, a_value_is_taken_apart);
     tcase_add_test(t, without_a_place_for_them_they_are_only_checked);
     suite_add_tcase(s, t);
     return s;

@@ -21,9 +21,7 @@
 static const char *move(struct a64_move *m, const uint32_t *code, size_t n, uint64_t slot)
 {
     *m = (struct a64_move){.code = (const unsigned char *)code, .size = n * A64_INSN, .from = FROM, .slot = slot, .to = slot + SLOT_MOVED};
-    const char *why = a64_move(m);
-
-    return why ? why : a64_check_body(m);
+    return a64_detour(m);
 }
 #define MOVE(m, slot, ...) move((m), (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / A64_INSN, (slot))
 
@@ -44,17 +42,20 @@ START_TEST(a_landing_pad_stays)
 
     ck_assert_ptr_null(MOVE(&m, NEAR, NOP, RET));
     ck_assert_uint_eq(m.n_head, 4);
+    ck_assert_uint_eq(m.patched, FROM);
     WORDS_ARE(m.head, a64_branch(FROM, NEAR));
     WORDS_ARE(m.made, NOP, a64_branch(NEAR + SLOT_MOVED + 4, FROM + 4));
 
     ck_assert_ptr_null(MOVE(&m, NEAR, BTI_C, NOP, RET));
     ck_assert_uint_eq(m.n_head, 8);
+    ck_assert_uint_eq(m.patched, FROM + 4);
     WORDS_ARE(m.head, BTI_C, a64_branch(FROM + 4, NEAR));
     WORDS_ARE(m.made, NOP, a64_branch(NEAR + SLOT_MOVED + 4, FROM + 8));
 
     /* signs in the callee, where its return address is */
     ck_assert_ptr_null(MOVE(&m, NEAR, PACIASP, NOP, RET));
     ck_assert_uint_eq(m.n_head, 8);
+    ck_assert_uint_eq(m.patched, FROM);
     WORDS_ARE(m.head, BTI_C, a64_branch(FROM + 4, NEAR));
     WORDS_ARE(m.made, PACIASP, NOP, a64_branch(NEAR + SLOT_MOVED + 8, FROM + 8));
     ck_assert_ptr_null(MOVE(&m, NEAR, 0xd503237f /* pacibsp */, NOP, RET));
@@ -155,6 +156,24 @@ START_TEST(a_branch_that_the_copy_does_not_reach)
 }
 END_TEST
 
+/* By a branch from near, by an address from afar. */
+START_TEST(where_a_copy_goes)
+{
+    const uint64_t slots[] = {NEAR, AFAR};
+    struct a64_move m;
+
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t at = slots[i] + SLOT_MOVED;
+        ck_assert_ptr_null(MOVE(&m, slots[i], NOP, NOP, 0x14000100 /* b . + 1024 */, NOP, RET));
+        ck_assert(a64_enters(m.made, at, FROM + 1024, FROM + 1040) == (slots[i] == AFAR)); /* where the third is moved too */
+        ck_assert_ptr_null(MOVE(&m, slots[i], 0x54002000 /* b.eq . + 1024 */, NOP, NOP, NOP, RET));
+        ck_assert(a64_enters(m.made, at, FROM + 1020, FROM + 1028));
+        ck_assert(!a64_enters(m.made, at, FROM + 1024, FROM + 1032)); /* that is to call it */
+        ck_assert(!a64_enters(m.made, at, FROM + 1020, FROM + 1024));
+    }
+}
+END_TEST
+
 START_TEST(any_bytes_stay_in_their_bounds)
 {
     unsigned seed = 1;
@@ -180,6 +199,6 @@ Suite *suite_insn_aarch64(void)
 {
     const TTest *const tests[] = {a_landing_pad_stays, what_a_branch_does_not_reach_is_reached_by_a_register, begins_that_cannot_be_moved,
                                   a_function_that_comes_back_to_its_begin_is_refused, a_branch_that_the_copy_does_not_reach,
-                                  any_bytes_stay_in_their_bounds, NULL};
+                                  where_a_copy_goes, any_bytes_stay_in_their_bounds, NULL};
     return unit_suite("insn_aarch64", tests);
 }

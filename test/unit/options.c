@@ -84,6 +84,7 @@ START_TEST(good_values_are_taken)
                                  (char[]){"GIVEBACK_SKIP=[a-c]*"},
                                  (char[]){"GIVEBACK_CHILDREN=drop"},
                                  (char[]){"GIVEBACK_CALL=mkl_free_buffers, libfoo-*.so.[12]:foo_trim$x"},
+                                 (char[]){"GIVEBACK_METRICS=m/%n.prom"},
                                  NULL};
 
     read_all(environment);
@@ -95,6 +96,7 @@ START_TEST(good_values_are_taken)
     ck_assert_str_eq(s.only, "redis-*,nginx");
     ck_assert_str_eq(s.skip, "[a-c]*");
     ck_assert_str_eq(s.call, "mkl_free_buffers,libfoo-*.so.[12]:foo_trim$x");
+    ck_assert_str_eq(s.metrics_path, "m/%n.prom");
     /* Nothing points into the environment: a host overwrites it (setproctitle). */
     for (char *const *e = environment; *e; e++)
         memset(*e, '#', strlen(*e));
@@ -115,6 +117,9 @@ START_TEST(a_bad_value_is_one_line_with_its_place)
         {"GIVEBACK_CHILDREN=kee\np\x1b[31m", "GIVEBACK_CHILDREN: \"kee\\x0ap\\x1b[31m\" at 1: expected keep or drop"},
         {"GIVEBACK_LOG=/tmp/%n%d",
          "GIVEBACK_LOG: \"%d\" at 8: expected %p (process id), %n (program's name) or %% in a path"},
+        {"GIVEBACK_METRICS=/tmp/%n%d.prom",
+         "GIVEBACK_METRICS: \"%d\" at 8: expected %p (process id), %n (program's name) or %% in a path"},
+        {"GIVEBACK_METRICS=/run/", "GIVEBACK_METRICS: \"/run/\" at 1: expected the path of a file, not of a folder"},
         {"GIVEBACK_LOG=/tmp/%",
          "GIVEBACK_LOG: \"%\" at 6: expected %p (process id), %n (program's name) or %% in a path"},
         {"GIVEBACK_LOG=/tmp/",

@@ -1,4 +1,5 @@
-/* hookplugin N [FOLDER]: opens and closes a plugin of that folder, or beside itself, N times, calls into it, and lists its descriptors before and after. */
+/* hookplugin N [FOLDER [apart]]: opens and closes a plugin of that folder, or beside itself (""), N times, calls into it, and tells
+ * the next free descriptor. apart: each time in a namespace of its own. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@ int main(int argc, char **argv)
         return 1;
     path[length] = '\0';
     strcpy(strrchr(path, '/'), "/libhookplug.so");
-    if (argc > 2)
+    if (argc > 2 && *argv[2])
         (void)snprintf(path, sizeof path, "%s/libhookplug.so", argv[2]);
 #if defined __aarch64__
     /* qemu-user forgets here what it has translated. It does not see that ld.so's code was written to (before 8.1 in no way,
@@ -35,7 +36,7 @@ int main(int argc, char **argv)
     (void)nothing;
 #endif
     for (int i = 0; i < n; i++) {
-        void *plugin = dlopen(path, RTLD_NOW);
+        void *plugin = argc > 3 ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, RTLD_NOW);
         if (!plugin)
             return printf("%s\n", dlerror()), 1;
         long (*work)(long, long) = (long (*)(long, long))dlsym(plugin, "plug_work");
