@@ -178,11 +178,14 @@ static int accepted(struct host *h, int fd)
 START_TEST(test_socket_is_told_and_tells)
 {
     const char *argv[] = {"idle", NULL};
-    char buffer[16] = "", name[100] = "socket";
+    char buffer[16] = "", name[200] = "socket", folder[400];
     struct host h;
 
-    if (_i)
-        memset(name, 'x', 75); /* with the folder more than the 107 bytes of an address */
+    if (_i) { /* whatever folder stands before it, more than the 107 bytes of an address */
+        (void)snprintf(name, sizeof name, "%.60d.%d/%.60d", 0, (int)getpid(), 0);
+        (void)snprintf(folder, sizeof folder, "%s/scratch/%.*s", harness_build(), (int)strcspn(name, "/"), name);
+        ck_assert_int_eq(mkdir(folder, 0755), 0);
+    }
     pressure_make_place(name);
     if (_i)
         ck_assert_uint_gt(strlen(pressure_place), 107);
@@ -207,12 +210,14 @@ START_TEST(test_socket_is_told_and_tells)
         int fd = accepted(&h, listener);
         close(listener);
         close(fd);
-        host_wait_log(&h, "(ECONNREFUSED)", 1);
+        host_wait_log(&h, "nothing to watch", 1); /* ECONNREFUSED, or EPIPE where it was in the queue just before */
     }
     host_release(&h); /* the rest works on */
     ck_assert_uint_eq(host_records(&h), rounds + 1);
     ck_assert_uint_eq(host_notices(&h), 1);
     pressure_end(&h, 7 << 8);
+    if (_i)
+        ck_assert_int_eq(rmdir(folder), 0);
 }
 END_TEST
 
