@@ -3,6 +3,7 @@ VERSION := 0.1.0
 BUILD ?= build
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+CLI_LIBS := -lelf -ljson-c
 TRIPLE := $(shell $(CC) -dumpmachine)
 MACHINE := $(firstword $(subst -, ,$(TRIPLE)))
 
@@ -122,13 +123,17 @@ $(BUILD)/insn/begins.so: test/insn/begins.S
 	@mkdir -p $(@D)
 	aarch64-linux-gnu-gcc -shared -nostdlib -o $@ $<
 
+$(BUILD)/json/read: test/json/read.c $(BUILD)/obj/lib/json.o $(BUILD)/obj/lib/text.o
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(INSTRUMENT) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $(filter %.c %.o,$^)
+
 # Hosts with an allocator linked into them.
 COPIES := $(BUILD)/copies/hoard_tcmalloc
 $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit insn objects tool symbols docs preload watched metrics workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit json insn objects tool symbols docs preload watched metrics workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -138,6 +143,8 @@ check:
 	scripts/check-all $(CHECKS)
 check-unit: $(BUILD)/unit/unit
 	$<
+check-json: $(BUILD)/json/read
+	scripts/check-json $<
 # The long form reads some hundred million instructions.
 check-insn: $(INSNS) $(BUILD)/insn/begins.so aarch64-guarded
 	scripts/check-insn $(BUILD)
@@ -150,7 +157,7 @@ check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 # of writing and mapping replaced.
 check-watched: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	for suite in promise_off promise_wake promise_fork allocators programs; do \
-	  TEST_ON='settle:1h;idle:1h;rss:100T;log:never said;mmap:100T;munmap:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
+	  TEST_ON='settle:1h;idle:1h;rss:100T;socket:s.%p;fifo:f.%p;log:never said;mmap:100T;munmap:100T' CK_RUN_SUITE=$$suite $(BUILD)/preload/preload || exit 1; done
 check-objects: all
 	scripts/check-objects $(BUILD)
 	CC='$(CC)' scripts/check-objects --self-test $(BUILD)
@@ -215,5 +222,5 @@ install-deps:
 clean:
 	rm -rf $(BUILD)
 
--include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(INSNS) $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(INSNS) $(BUILD)/json/read $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
 .PHONY: all aarch64 aarch64-guarded tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean

@@ -13,7 +13,8 @@ static const struct command command_help = {
     .run = help_run,
 };
 
-static const struct command *const commands[] = {&command_run, &command_symbols, &command_options, &command_events, &command_help};
+static const struct command *const commands[] = {&command_run,    &command_release, &command_mark,    &command_pause,  &command_resume,
+                                               &command_status, &command_symbols, &command_options, &command_events, &command_help};
 #define COMMANDS (sizeof commands / sizeof *commands)
 
 void complain(const char *format, ...)

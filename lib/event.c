@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "parse.h"
+#include "preload.h"
 
 const struct event_row event_table[EVENT_KINDS] = {
 #define KIND(id, name, takes, polled, automatic, argument, help) {name, EVENT_TAKES_##takes, polled, automatic, argument, help},
@@ -13,7 +14,12 @@ const struct event_row event_table[EVENT_KINDS] = {
 #undef KIND
 };
 
-static const char *const event_actions[] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
+const char *event_action_name(enum record_action action)
+{
+    static const char *const names[RECORD_ACTIONS] = {[RECORD_RELEASE] = "release", [RECORD_MARK] = "mark"};
+
+    return names[action];
+}
 
 /* How far the next `mark` is, outside quotes; n when there is none. */
 static size_t event_find(struct event_piece p, const char *mark)
@@ -153,6 +159,28 @@ static const char *event_check_target(const char *argument)
                : NULL;
 }
 
+/* Likewise. */
+static const char *event_check_path(const char *argument, size_t n)
+{
+    char path[2 * EVENT_ARGUMENT_MAX];
+
+    if (!n || argument[n - 1] == '/')
+        return "the path of a file, not of a folder";
+    return preload_expand(argument, 0, "", path, sizeof path) == 0 ? NULL
+                                                                   : "%p (process id), %n (program's name) or %% in a path";
+}
+
+/* Likewise; sets the amount. */
+static const char *event_check_number(struct event *e)
+{
+    for (const char *c = e->argument; *c >= '0' && *c <= '9' && e->amount <= EVENT_FD_MOST; c++) {
+        e->amount = e->amount * 10 + (*c - '0');
+        if (!c[1] && e->amount >= EVENT_FD_LEAST && e->amount <= EVENT_FD_MOST)
+            return NULL;
+    }
+    return "the number of a descriptor from 3 to 65535";
+}
+
 /* Likewise; sets the amount. */
 static const char *event_check_argument(struct event *e)
 {
@@ -165,6 +193,8 @@ static const char *event_check_argument(struct event *e)
     case EVENT_TAKES_TARGET: return event_check_target(e->argument);
     case EVENT_TAKES_SIZE: e->amount = parse_size(e->argument, n); break;
     case EVENT_TAKES_TIME: e->amount = parse_time(e->argument, n); break;
+    case EVENT_TAKES_NUMBER: return event_check_number(e);
+    case EVENT_TAKES_PATH: return event_check_path(e->argument, n);
     case EVENT_TAKES_NOTHING: return "nothing behind this kind of event";
     case EVENT_TAKES_TEXT: return n && !memchr(e->argument, '\n', n) ? NULL : "a text that can stand in one line";
     }
@@ -194,7 +224,7 @@ static const char event_kinds[] = "one of the kinds of event:"
 /* What was expected where `*bad` is then set to, or NULL. */
 static const char *event_read_one(struct event *e, struct event_piece item, struct event_piece *bad)
 {
-    struct event_piece rest = item, front = {item.at, event_find(item, ":")}, part;
+    struct event_piece rest = item, front = {item.at, event_find(item, ":")}, part, acts = {item.at, 0};
     bool found;
 
     memset(e, 0, sizeof *e);
@@ -207,9 +237,9 @@ static const char *event_read_one(struct event *e, struct event_piece item, stru
     }
     part = event_cut(&rest, "->", &found);
     if (found) {
-        *bad = rest = event_trim(rest);
-        e->action = event_is(rest, event_actions[RECORD_MARK]) ? RECORD_MARK : RECORD_RELEASE;
-        if (!event_is(rest, event_actions[e->action]))
+        *bad = rest = acts = event_trim(rest);
+        e->action = event_is(rest, event_action_name(RECORD_MARK)) ? RECORD_MARK : RECORD_RELEASE;
+        if (!event_is(rest, event_action_name(e->action)))
             return "an action: release or mark";
     }
     rest = part;
@@ -223,6 +253,10 @@ static const char *event_read_one(struct event *e, struct event_piece item, stru
     const char *expected = event_copy(rest, e->argument, sizeof e->argument);
     if (expected)
         return expected;
+    if (acts.n && e->kind == EVENT_SOCKET) {
+        *bad = acts;
+        return "no action behind a socket, whose clients say what to do";
+    }
     event_name(e);
     return event_check_argument(e);
 }

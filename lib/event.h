@@ -25,7 +25,18 @@ enum event_kind {
     EVENT_KINDS
 };
 
-enum event_takes { EVENT_TAKES_TARGET, EVENT_TAKES_SIZE, EVENT_TAKES_TIME, EVENT_TAKES_TEXT, EVENT_TAKES_NOTHING };
+enum event_takes {
+    EVENT_TAKES_TARGET,
+    EVENT_TAKES_SIZE,
+    EVENT_TAKES_TIME,
+    EVENT_TAKES_TEXT,
+    EVENT_TAKES_NUMBER,
+    EVENT_TAKES_PATH,
+    EVENT_TAKES_NOTHING
+};
+
+#define EVENT_FD_LEAST 3 /* below stand the host's own input and output, which nobody else may read */
+#define EVENT_FD_MOST 65535
 
 struct event_row {
     const char *name; /* exit */
@@ -45,6 +56,9 @@ struct event {
     char name[EVENT_ARGUMENT_MAX + 16]; /* kind:argument, as records show it */
     int64_t amount;                     /* the argument as bytes, nanoseconds or a number; 0: it was left out, or is none of these */
 };
+
+/* release, mark */
+const char *event_action_name(enum record_action action);
 
 /* Reads `value` into events[0] ... events[max - 1], or only checks it when events is NULL; how many were good. A bad item
  * is dropped; `complaint` gets one line without '\n' that names the first bad one, its place (1 is the first character)

@@ -133,6 +133,17 @@ static int options_set_log(struct settings *s, const char *value, struct text *c
     return error;
 }
 
+static int options_set_dir(struct settings *s, const char *value, struct text *complaint)
+{
+    struct options_item item = options_trim(value);
+
+    if (item.at[0] != '/' || item.n > OPTION_VALUE_MAX)
+        return options_bad(complaint, OPTION_DIR, value, item, "the absolute path of a folder, at most 512 characters");
+    memcpy(s->dir, item.at, item.n);
+    s->dir[item.n] = '\0';
+    return 0;
+}
+
 /* What is wrong with a glob over programs' names; NULL: nothing. */
 static const char *options_check_glob(struct options_item item)
 {
@@ -243,6 +254,7 @@ int options_set(struct settings *s, enum option_id id, const char *value, struct
     case OPTION_ONLY: return options_set_list(s->only, id, value, complaint);
     case OPTION_SKIP: return options_set_list(s->skip, id, value, complaint);
     case OPTION_CALL: return options_set_list(s->call, id, value, complaint);
+    case OPTION_DIR: return options_set_dir(s, value, complaint);
     case OPTION_METRICS: return options_set_path(s->metrics_path, id, value, "the path of a file, not of a folder", complaint);
     case OPTION_COUNT: break;
     }
@@ -330,6 +342,9 @@ void options_read(struct settings *s, char *const *environment, option_complaint
         if (value && options_set(s, (enum option_id)id, value, &t) != 0)
             complain(context, line);
     }
+    const char *runtime = options_get(environment, "XDG_RUNTIME_DIR");
+    if (runtime && *runtime == '/' && strlen(runtime) <= OPTION_VALUE_MAX)
+        memcpy(s->runtime, runtime, strlen(runtime) + 1);
     for (; environment && *environment; environment++) {
         const char *name = *environment, *end = strchr(name, '=');
         size_t n = end ? (size_t)(end - name) : 0;

@@ -45,6 +45,8 @@ struct settings {
     int64_t interval; /* nanoseconds; 0: none */
     bool drop_children;
     char only[OPTION_VALUE_MAX + 1], skip[OPTION_VALUE_MAX + 1]; /* globs, separated by ',' or ';' or blanks */
+    char dir[OPTION_VALUE_MAX + 1];     /* "": by the rules of place.h, */
+    char runtime[OPTION_VALUE_MAX + 1]; /* for which this is XDG_RUNTIME_DIR, where that is an absolute path */
     char call[OPTION_VALUE_MAX + 1];                             /* checked: items separated by ',' or ';' */
 };
 

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "event.h"
+#include "json.h"
 #include "text.h"
 
 #define RECORD_MIB (INT64_C(1) << 20)
@@ -224,31 +226,9 @@ size_t record_text(const struct record *r, char *buffer, size_t size)
     return t.len;
 }
 
-/* ,"key": in front of a value; the first key of an object has no comma. */
-static void record_key(struct text *t, const char *key)
-{
-    if (t->len && t->at[t->len - 1] != '{')
-        text_char(t, ',');
-    text_char(t, '"');
-    text_str(t, key);
-    text_str(t, "\":");
-}
-
-static void record_number(struct text *t, const char *key, int64_t value, bool known)
-{
-    record_key(t, key);
-    known ? text_i64(t, value) : text_str(t, "null");
-}
-
-static void record_string(struct text *t, const char *key, const char *value, size_t limit)
-{
-    record_key(t, key);
-    text_json(t, value, limit);
-}
-
 static void record_error(struct text *t, const char *key, int error)
 {
-    record_key(t, key);
+    json_add_key(t, key);
     if (!error) {
         text_str(t, "null");
         return;
@@ -267,10 +247,10 @@ static void record_memory(struct text *t, const char *key, const struct procfs_m
                    {"swap", m->swap},     {"lazyfree", m->lazyfree}, {"hugepages", m->hugepages},
                    {"locked", m->locked}, {"pss_anon", m->pss_anon}};
 
-    record_key(t, key);
+    json_add_key(t, key);
     text_char(t, '{');
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        record_number(t, figures[i].name, figures[i].figure, record_known(figures[i].figure));
+        json_add_number(t, figures[i].name, figures[i].figure, record_known(figures[i].figure));
     text_char(t, '}');
 }
 
@@ -307,14 +287,14 @@ static void record_time(struct text *t, int64_t time_ms)
 static void record_json_allocator(struct text *t, const struct record_allocator *a)
 {
     text_char(t, '{');
-    record_string(t, "name", a->name, RECORD_PROGRAM);
-    record_string(t, "version", a->version[0] ? a->version : NULL, RECORD_PROGRAM);
-    record_string(t, "object", a->object[0] ? a->object : NULL, RECORD_STRING);
-    record_string(t, "call", a->call[0] ? a->call : NULL, RECORD_STRING);
-    record_number(t, "returned", a->returned, a->returned_known);
-    record_number(t, "held_before", a->held_before, record_known(a->held_before));
-    record_number(t, "held_after", a->held_after, record_known(a->held_after));
-    record_number(t, "live", a->live, record_known(a->live));
+    json_add_string(t, "name", a->name, RECORD_PROGRAM);
+    json_add_string(t, "version", a->version[0] ? a->version : NULL, RECORD_PROGRAM);
+    json_add_string(t, "object", a->object[0] ? a->object : NULL, RECORD_STRING);
+    json_add_string(t, "call", a->call[0] ? a->call : NULL, RECORD_STRING);
+    json_add_number(t, "returned", a->returned, a->returned_known);
+    json_add_number(t, "held_before", a->held_before, record_known(a->held_before));
+    json_add_number(t, "held_after", a->held_after, record_known(a->held_after));
+    json_add_number(t, "live", a->live, record_known(a->live));
     record_error(t, "error", a->error);
     text_char(t, '}');
 }
@@ -324,7 +304,7 @@ static void record_json_allocators(struct text *t, const struct record *r)
 {
     size_t whole = t->size;
 
-    record_key(t, "allocators");
+    json_add_key(t, "allocators");
     text_char(t, '[');
     t->size = whole - RECORD_TAIL - (r->reason ? RECORD_REASON : 0);
     for (unsigned i = 0; i < r->n_allocators && !t->cut; i++) {
@@ -349,28 +329,28 @@ size_t record_json(const struct record *r, char *buffer, size_t size)
         return 0;
     text_init(&t, buffer, RECORD_MAX);
     text_str(&t, "{\"v\":1");
-    record_key(&t, "time");
+    json_add_key(&t, "time");
     record_time(&t, r->time_ms);
-    record_number(&t, "pid", r->pid, true);
-    record_string(&t, "program", r->program, RECORD_PROGRAM);
-    record_string(&t, "event", r->event, RECORD_STRING);
-    record_string(&t, "label", r->label, RECORD_STRING);
-    record_string(&t, "action", r->action == RECORD_MARK ? "mark" : "release", RECORD_STRING);
+    json_add_number(&t, "pid", r->pid, true);
+    json_add_string(&t, "program", r->program, RECORD_PROGRAM);
+    json_add_string(&t, "event", r->event, RECORD_STRING);
+    json_add_string(&t, "label", r->label, RECORD_STRING);
+    json_add_string(&t, "action", event_action_name(r->action), RECORD_STRING);
     record_memory(&t, "before", &r->before);
     record_memory(&t, "after", &r->after);
-    record_number(&t, "returned", r->before.anon - r->after.anon, known);
-    record_key(&t, "seconds");
+    json_add_number(&t, "returned", r->before.anon - r->after.anon, known);
+    json_add_key(&t, "seconds");
     text_seconds(&t, r->ns);
-    record_key(&t, "stall");
+    json_add_key(&t, "stall");
     record_known(r->stall_ns) ? text_seconds(&t, r->stall_ns) : text_str(&t, "null");
-    record_number(&t, "merged", r->merged, true);
-    record_number(&t, "came_back", r->came_back, record_known(r->came_back));
-    record_number(&t, "faults", r->faults, record_known(r->faults));
+    json_add_number(&t, "merged", r->merged, true);
+    json_add_number(&t, "came_back", r->came_back, record_known(r->came_back));
+    json_add_number(&t, "faults", r->faults, record_known(r->faults));
     t.cut = false; /* strings that were shortened are whole strings still */
     record_json_allocators(&t, r);
-    record_string(&t, "reason", r->reason, RECORD_REASON);
-    record_number(&t, "uncertain", r->uncertain, record_known(r->uncertain));
-    record_number(&t, "lost", r->lost, true);
+    json_add_string(&t, "reason", r->reason, RECORD_REASON);
+    json_add_number(&t, "uncertain", r->uncertain, record_known(r->uncertain));
+    json_add_number(&t, "lost", r->lost, true);
     record_error(&t, "unreadable", r->unreadable);
     text_str(&t, "}\n");
     return t.len;

@@ -13,7 +13,7 @@
 #define RECORD_MAX 4096
 #define RECORD_ALLOCATORS 8
 
-enum record_action { RECORD_RELEASE, RECORD_MARK };
+enum record_action { RECORD_RELEASE, RECORD_MARK, RECORD_ACTIONS };
 
 struct record_allocator {
     char name[24];      /* tcmalloc, jemalloc, mimalloc, TBB, glibc, google-tcmalloc, or the function of GIVEBACK_CALL */

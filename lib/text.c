@@ -116,17 +116,18 @@ void text_amount(struct text *t, int64_t bytes)
     }
 }
 
-/* The length of the UTF-8 sequence at s, 0 when it is none. Overlong forms, surrogates and what lies beyond U+10FFFF
- * are none (RFC 3629), so that no reader of a record is handed what a strict decoder refuses. s ends with a NUL. */
-static size_t text_utf8(const unsigned char *s)
+/* Overlong forms, surrogates and what lies beyond U+10FFFF are none (RFC 3629), so that no reader of a record is handed what
+ * a strict decoder refuses. */
+size_t text_utf8(const char *bytes, size_t left)
 {
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    const unsigned char *s = (const unsigned char *)bytes;
+    size_t n = !left ? 0 : s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
 
     for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
+        if (i == left || (s[i] & 0xc0) != 0x80)
             return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-        (s[0] == 0xf4 && s[1] > 0x8f))
+    if (n > 2 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] > 0x8f)))
         return 0;
     return n;
 }
@@ -152,7 +153,7 @@ void text_printable(struct text *t, const char *s, size_t limit)
     size_t end = t->len + limit;
 
     while (s && *c) {
-        size_t n = text_utf8(c);
+        size_t n = text_utf8((const char *)c, 4);
         bool plain = n && !text_is_control(c);
 
         if (t->len + (plain ? n : 4) > end) {
@@ -173,7 +174,7 @@ void text_printable(struct text *t, const char *s, size_t limit)
 /* One character of a JSON string, complete or not at all: how many bytes of s it stood for. */
 static size_t text_json_char(struct text *t, const unsigned char *c)
 {
-    size_t n = text_utf8(c);
+    size_t n = text_utf8((const char *)c, 4);
 
     if (!n) {
         text_str(t, "\xef\xbf\xbd"); /* U+FFFD */
@@ -224,7 +225,7 @@ void text_json(struct text *t, const char *s, size_t limit)
 void text_escaped(struct text *t, const char *s)
 {
     for (const unsigned char *c = (const unsigned char *)s; *c;) {
-        size_t n = text_utf8(c);
+        size_t n = text_utf8((const char *)c, 4);
 
         if (*c == '"' || *c == '\\')
             text_char(t, '\\');

@@ -39,6 +39,8 @@ void text_expected(struct text *t, const char *value, const char *item, size_t n
  * the quotes, which is at least 2; what does not fit, there or in the buffer, is left out by whole characters, and the
  * string is still closed. */
 void text_json(struct text *t, const char *s, size_t limit);
+/* the length of the UTF-8 sequence at `bytes`, of which `left` can be read; 0: it is none. A NUL ends every sequence. */
+size_t text_utf8(const char *bytes, size_t left);
 /* s between the quotes of a label's value in OpenMetrics: \\ before a quote and a backslash, \n for a line end; control characters and bytes that
  * are not UTF-8 become U+FFFD. */
 void text_escaped(struct text *t, const char *s);

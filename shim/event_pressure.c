@@ -221,8 +221,9 @@ static void event_pressure_open(struct watch *w, int64_t now, bool first)
     w->pressure.opened = now;
 }
 
-static void event_pressure_close(struct watch *w)
+static void event_pressure_close(struct watch *w, bool ending)
 {
+    (void)ending;
     if (w->pressure.fd >= 0)
         sys1(SYS_close, w->pressure.fd);
     w->fd = w->pressure.fd = -1;
@@ -252,7 +253,7 @@ static void pressure_lost(struct watch *w, int64_t now)
 {
     if (w->pressure.fifo || now - w->pressure.opened >= PRESSURE_AGAIN_NS)
         w->pressure.tries = 0;
-    event_pressure_close(w);
+    event_pressure_close(w, false);
     if (w->pressure.tries++ < PRESSURE_TRIES) {
         event_pressure_open(w, now, false);
         pressure_rest(w, now);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "notice.h"
+#include "inherit.h"
 #include "options.h"
 #include "policy.h"
 #include "preload.h"
@@ -31,7 +32,7 @@ static bool metrics_is_for_each(const char *pattern)
 void metrics_write_start(const struct settings *s, const char *program)
 {
     metrics_program = program;
-    sink_absolute(s->metrics_path, metrics_pattern, sizeof metrics_pattern);
+    (void)inherit_absolute(s->metrics_path, metrics_pattern, sizeof metrics_pattern);
     /* One file cannot hold two processes' figures: it is that of the process which was started, not of its forked children. */
     metrics_process = metrics_is_for_each(metrics_pattern) ? 0 : (int)sys0(SYS_getpid);
 }

@@ -6,6 +6,8 @@
 
 static int64_t policy_interval;
 static struct pace policy_pace;
+static bool policy_paused;
+static struct policy_counts policy_counts;
 
 void policy_configure(const struct settings *s)
 {
@@ -14,18 +16,21 @@ void policy_configure(const struct settings *s)
 
 void policy_open(bool first)
 {
-    if (first)
-        pace_start(&policy_pace, policy_interval);
+    if (!first)
+        return;
+    pace_start(&policy_pace, policy_interval);
+    policy_paused = false;
+    policy_counts = (struct policy_counts){0};
 }
 
 int64_t policy_due(void)
 {
-    return policy_pace.due;
+    return policy_paused ? INT64_MAX : policy_pace.due;
 }
 
 bool policy_ready(int64_t now)
 {
-    return now >= policy_pace.due;
+    return now >= policy_due();
 }
 
 unsigned policy_factor(void)
@@ -33,10 +38,32 @@ unsigned policy_factor(void)
     return policy_pace.factor;
 }
 
+void policy_pause(bool paused)
+{
+    policy_paused = paused;
+}
+
+bool policy_is_paused(void)
+{
+    return policy_paused;
+}
+
+const struct policy_counts *policy_count(void)
+{
+    return &policy_counts;
+}
+
 bool policy_acted(const struct record *r, bool automatic, int64_t now)
 {
-    if (r->action != RECORD_RELEASE)
+    policy_counts.merged += r->merged;
+    if (r->action != RECORD_RELEASE) {
+        policy_counts.marks++;
         return true;
+    }
+    policy_counts.releases++;
     pace_acted(&policy_pace, r->before.anon, r->after.anon, automatic, now);
-    return !automatic || r->unreadable || r->before.anon - r->after.anon >= PACE_LITTLE;
+    if (!automatic || r->unreadable || r->before.anon - r->after.anon >= PACE_LITTLE)
+        return true;
+    policy_counts.unlogged++;
+    return false;
 }

@@ -86,14 +86,19 @@ void post_kick(struct post *p)
         post_wake((int *)&p->pending);
 }
 
-unsigned post_event(struct post *p, unsigned event)
+unsigned post_events(struct post *p, unsigned event, unsigned times)
 {
-    unsigned asked = __atomic_add_fetch(&p->asked[event], 1, __ATOMIC_SEQ_CST);
+    unsigned asked = __atomic_add_fetch(&p->asked[event], times, __ATOMIC_SEQ_CST);
 
     __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
     if (post_has_worker(p))
         post_kick(p);
     return asked;
+}
+
+unsigned post_event(struct post *p, unsigned event)
+{
+    return post_events(p, event, 1);
 }
 
 unsigned post_take(struct post *p, unsigned event, unsigned *upto)

@@ -39,6 +39,7 @@ struct post {
     int inside;       /* the worker is inside an allocator or ld.so (gate) */
     int shut;         /* more than 0: it must not go in (gate) */
     int ending;       /* the process is in exit() */
+    int files;        /* how many files the worker has made that are to go at exit; a futex (watch) */
     unsigned tries;   /* handler runs that found no proof, since the last worker started */
     int retry_busy;   /* these four: retry.c; its lock, and how many found it taken, */
     int retry_signal; /* the signal that it uses while it tries, 0: none, */
@@ -66,6 +67,8 @@ static inline bool post_is_own_thread(const struct post *p)
 void post_rearm(struct post *p);
 /* One more event of that number; wakes the worker if there is one. How often it has come now. */
 unsigned post_event(struct post *p, unsigned event);
+/* The same for several at once. */
+unsigned post_events(struct post *p, unsigned event, unsigned times);
 /* Take what has come for an event and was not carried out: how many, and up to which. */
 unsigned post_take(struct post *p, unsigned event, unsigned *upto);
 /* They are carried out, or given up; wakes who waits for it. */

@@ -120,6 +120,17 @@ static int release_pieces(struct alloc_copy *c, int64_t *stall)
     return more;
 }
 
+/* A forked child may have inherited the table of copies while it was being written. */
+static void release_scan(int pid)
+{
+    static int scanned;
+
+    if (scanned != pid)
+        alloc_reset();
+    scanned = pid;
+    alloc_scan();
+}
+
 /* One copy, with its credit. false: the process is ending. */
 static bool release_copy(struct record *r, struct alloc_copy *c, void (*flush)(struct alloc_copy *c), int *owner_only)
 {
@@ -226,11 +237,33 @@ static void release_all(struct record *r, void (*flush)(struct alloc_copy *c), i
 {
     struct alloc_copy *c;
 
-    alloc_scan();
+    release_scan(r->pid);
     for (size_t i = 0; r->n_allocators < RECORD_ALLOCATORS && (c = alloc_at(i)); i++)
         if (!release_copy(r, c, flush, owner_only))
             return;
     release_missing(r);
+}
+
+void release_survey(struct record *r)
+{
+    struct alloc_copy *c;
+
+    r->n_allocators = 0;
+    release_scan(r->pid);
+    for (size_t i = 0; r->n_allocators < RECORD_ALLOCATORS && (c = alloc_at(i)); i++) {
+        struct record_allocator *a = &r->allocator[r->n_allocators];
+
+        if (c->kind == &alloc_call || !alloc_ready(c) || !gate_enter())
+            continue;
+        release_describe(a, c);
+        gate_leave();
+        struct alloc_figures f = {PROCFS_UNKNOWN, PROCFS_UNKNOWN, PROCFS_UNKNOWN};
+        if (!c->kind->dear)
+            f = release_figures(c);
+        a->held_after = f.held;
+        a->live = f.live;
+        r->n_allocators++;
+    }
 }
 
 void release_mark(struct record *r)
@@ -250,8 +283,6 @@ void release_run(struct record *r, void (*flush)(struct alloc_copy *c))
     int64_t start = sys_clock(CLOCK_MONOTONIC);
     int owner_only = 0;
 
-    if (release_last.pid != r->pid)
-        alloc_reset();
     r->n_allocators = 0;
     r->reason = NULL;
     r->stall_ns = 0;

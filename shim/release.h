@@ -14,6 +14,8 @@ void release_configure(const struct settings *s);
  * caller has set the rest. Never fails: what could not be done stands in the record. r->reason points into storage of
  * this module that lives until the next call. `flush` is called before each allocator is asked, outside the gate. */
 void release_run(struct record *r, void (*flush)(struct alloc_copy *c));
+/* Worker only: the allocators of *r with what each has now in held_after and live, as far as it tells that without stopping anybody. */
+void release_survey(struct record *r);
 /* Worker only: reads memory and releases nothing. */
 void release_mark(struct record *r);
 

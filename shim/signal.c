@@ -39,6 +39,11 @@ static int signal_number;        /* ours; 0: none, or not yet */
 static int signal_started;       /* the process that started with us */
 static uint64_t signal_set_early; /* bits: the host has set an action for it before our constructor ran */
 
+/* The signal that our handler stands for in this process, 0: none. Nobody can see from outside whose handler is installed, so the
+ * tool reads it here before it sends one, whose default action would kill. */
+__attribute__((visibility("default"))) extern int giveback_signal;
+int giveback_signal;
+
 static void signal_handle(int number, siginfo_t *info, void *context);
 
 bool signal_is_handler(sighandler_t handler)
@@ -90,7 +95,11 @@ void signal_taken(int number, bool displaced)
 
     if (!signal_number && number > 0 && number < 65)
         __atomic_fetch_or(&signal_set_early, UINT64_C(1) << (number - 1), __ATOMIC_SEQ_CST);
-    else if (displaced && (p = post_own()) && !state_restricted()) {
+    else if (displaced && (p = post_own())) {
+        if (number == signal_number)
+            __atomic_store_n(&giveback_signal, 0, __ATOMIC_SEQ_CST);
+        if (state_restricted())
+            return;
         if (number == signal_number) {
             if (p->pid == signal_started) /* not in each forked child that takes it back from us (a redis that saves) */
                 notice_say(NOTICE_SIGNAL_OWNED, 0);
@@ -168,6 +177,8 @@ void signal_start(int number)
     signal_started = (int)sys0(SYS_getpid);
     if (number && (early || !signal_install(number)))
         notice_say(NOTICE_SIGNAL_OWNED, 0);
+    else
+        __atomic_store_n(&giveback_signal, number, __ATOMIC_SEQ_CST);
 }
 
 /* Several threads may run the handler at once. */

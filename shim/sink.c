@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "inherit.h"
 #include "options.h"
 #include "preload.h"
 #include "sys.h"
@@ -33,24 +34,6 @@ static dev_t sink_stderr_device;
 static ino_t sink_stderr_inode;
 static bool sink_torn; /* the last line in the file is incomplete: begin the next one on a new line */
 
-void sink_absolute(const char *path, char *pattern, size_t size)
-{
-    struct text t;
-
-    text_init(&t, pattern, size);
-    if (path[0] && path[0] != '/') {
-        char here[SINK_PATH_MAX];
-        long n = sys2(SYS_getcwd, here, sizeof here); /* the host may change its folder (daemon) */
-        for (const char *c = here; n > 0 && *c; c++) {
-            text_char(&t, *c);
-            if (*c == '%')
-                text_char(&t, '%');
-        }
-        text_char(&t, '/');
-    }
-    text_str(&t, path);
-}
-
 void sink_start(const struct settings *s, const char *program)
 {
     struct text name;
@@ -59,7 +42,7 @@ void sink_start(const struct settings *s, const char *program)
     sink_target = s->log;
     text_init(&name, sink_program, sizeof sink_program);
     text_str(&name, program);
-    sink_absolute(s->log_path, sink_pattern, sizeof sink_pattern);
+    (void)inherit_absolute(s->log_path, sink_pattern, sizeof sink_pattern);
     if (sys2(SYS_fstat, 2, &st) == 0) {
         sink_stderr_known = true;
         sink_stderr_device = st.st_dev;

@@ -13,8 +13,6 @@ struct settings;
 /* Once, from the constructor: keeps the target and which file the host's stderr is now. */
 void sink_start(const struct settings *s, const char *program);
 #define SINK_PATH_MAX 1536 /* folder at start and value; small, since a notice may be written on a small stack */
-/* Constructor: a path of the settings, with its % items, becomes one that does not depend on the folder the host is in. */
-void sink_absolute(const char *path, char *pattern, size_t size);
 /* 0, or -errno: the line is lost. `own_table`: the caller is the worker, whose descriptor table is not the host's. */
 int sink_write(const char *line, size_t n, bool own_table);
 /* Worker: to the host's stderr, whatever the log is. */

@@ -12,6 +12,7 @@
 #include "glob.h"
 #include "hook.h"
 #include "hook_python.h"
+#include "inherit.h"
 #include "mapping.h"
 #include "marker.h"
 #include "metrics_write.h"
@@ -140,6 +141,7 @@ __attribute__((constructor)) static void state_start(int argc, char **argv, char
     release_configure(&state_settings);
     policy_configure(&state_settings);
     n = state_read_events(environment);
+    inherit_start(state_events, n);
     worker_start(&state_settings, state_events, n, state_program);
     if (state_settings.drop_children)
         state_drop(environment);

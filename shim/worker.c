@@ -1,11 +1,9 @@
 #include "worker.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include "alloc.h"
 #include "event.h"
 #include "gate.h"
+#include "inherit.h"
 #include "memory.h"
 #include "metrics_write.h"
 #include "options.h"
@@ -26,21 +25,18 @@
 #include "record_write.h"
 #include "release.h"
 #include "sys.h"
+#include "table.h"
 #include "text.h"
 #include "watch.h"
 
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE 2
-#endif
 #define WORKER_STACK (128 << 10)     /* enough for the deepest allocator (measured: under 20 KiB) */
 #define WORKER_STACK_MAX (16 << 20)  /* static TLS of the host's libraries is taken out of it: grow up to this */
 #define WORKER_LINGER_NS 2000000000L /* ends after so long without an event */
 #define WORKER_LEAVE_MS 1000         /* how long fork and exit wait for it to leave an allocator */
 #define WORKER_FLUSH_NS 100000000L   /* how long it waits for a thread to empty its caches: */
 #define WORKER_FLUSH_TRIES 50        /* five seconds, in case that thread is gone */
+#define WORKER_FILES_NS 10000000L    /* how long exit waits for it to remove what it has made: */
+#define WORKER_FILES_TRIES 100       /* one second */
 #define WORKER_GONE_TRIES 20000      /* of 100 us: how long unshare waits for it to be gone */
 
 _Static_assert(POST_CALL_RELEASE == EVENT_MAX + 1, "the events of GIVEBACK_ON stand between the signal and the calls");
@@ -59,10 +55,9 @@ static struct {
 static unsigned *worker_counted;
 
 static char worker_signal[32];
-static const struct event *worker_events;
-static size_t worker_event_count;
-static int64_t worker_later; /* events wait until then (policy); 0: none does */
-static const char *worker_program;
+static struct watch_host worker_host;
+static int worker_process; /* the one that started with us, no forked child */
+static bool worker_later;  /* events wait until the policy is ready for them */
 
 /* The thread library is looked up, not linked: pthread_create is GLIBC_2.34 in a new libc and lives in libpthread in an
  * old one. */
@@ -86,9 +81,8 @@ void worker_start(const struct settings *s, const struct event *events, size_t n
     text_init(&t, worker_signal, sizeof worker_signal);
     text_str(&t, "signal:");
     text_str(&t, options_signal_name(s->signal, name, sizeof name));
-    worker_program = program;
-    worker_events = events;
-    worker_event_count = n;
+    worker_host = (struct watch_host){.program = program, .signal = worker_signal, .settings = s, .events = events, .n_events = n};
+    worker_process = (int)sys0(SYS_getpid);
 }
 
 bool worker_possible(void)
@@ -97,38 +91,13 @@ bool worker_possible(void)
            worker_real.attr_setstacksize && worker_real.block;
 }
 
-/* Before Linux 5.9. The table is ours alone by now; reading a folder while closing what it lists may skip entries, so
- * again until nothing was left to close. */
-static void worker_close_all(void)
+/* What it opens is never seen in the host's table, and it keeps nothing open that the host closes, but what events are read
+ * from, in the process that was given it. */
+static void worker_leave_table(const struct post *p)
 {
-    char entries[1024] __attribute__((aligned(8)));
-    int folder = (int)sys4(SYS_openat, AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int kept[EVENT_MAX];
 
-    for (bool closed = folder >= 0; closed; sys3(SYS_lseek, folder, 0, SEEK_SET)) {
-        closed = false;
-        for (long n; (n = sys3(SYS_getdents64, folder, entries, sizeof entries)) > 0;) {
-            for (long at = 0; at < n; at += ((struct dirent64 *)(entries + at))->d_reclen) {
-                int fd = 0;
-                const char *c = ((struct dirent64 *)(entries + at))->d_name;
-
-                for (; *c >= '0' && *c <= '9'; c++)
-                    fd = fd * 10 + (*c - '0');
-                if (!*c && fd != folder && sys1(SYS_close, fd) == 0)
-                    closed = true;
-            }
-        }
-    }
-    if (folder >= 0)
-        sys1(SYS_close, folder);
-}
-
-/* Its own descriptor table: what it opens is never seen in the host's, and it keeps nothing open that the host closes.
- * With CLOSE_RANGE_UNSHARE (Linux 5.9) nothing is even copied. */
-static void worker_leave_table(void)
-{
-    if (sys3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0 || sys1(SYS_unshare, CLONE_FILES) < 0)
-        return;
-    worker_close_all();
+    table_leave(kept, p->pid == worker_process ? inherit_numbers(kept) : 0);
 }
 
 static void worker_set_name(void)
@@ -160,6 +129,10 @@ static void worker_at_exit(void)
         return;
     __atomic_store_n(&p->ending, 1, __ATOMIC_SEQ_CST);
     gate_shut(WORKER_LEAVE_MS); /* and never opened again */
+    for (int files, i = 0; i < WORKER_FILES_TRIES && (files = __atomic_load_n(&p->files, __ATOMIC_SEQ_CST)); i++) {
+        post_kick(p);
+        post_wait(&p->files, files, WORKER_FILES_NS);
+    }
 }
 
 /* Registered by the first worker, not at our start: handlers run last in, first out, and ours must run before those of
@@ -206,7 +179,7 @@ static void worker_flush(struct alloc_copy *c)
 /* As metrics count them. */
 static unsigned worker_kind(unsigned event)
 {
-    return event == POST_SIGNAL ? METRICS_SIGNAL : event >= POST_CALL_RELEASE ? METRICS_CALL : worker_events[event - 1].kind;
+    return event == POST_SIGNAL ? METRICS_SIGNAL : event >= POST_CALL_RELEASE ? METRICS_CALL : worker_host.events[event - 1].kind;
 }
 
 static bool worker_is_automatic(unsigned event)
@@ -228,7 +201,7 @@ static void worker_describe(struct record *r, struct post *p, unsigned event)
             label[i] = __atomic_load_n(&p->label[i], __ATOMIC_RELAXED);
         r->label = event != POST_CALL_LATE && label[0] ? label : NULL;
     } else if (event != POST_SIGNAL) {
-        const struct event *e = &worker_events[event - 1];
+        const struct event *e = &worker_host.events[event - 1];
 
         r->event = e->name;
         r->label = e->label[0] ? e->label : NULL;
@@ -258,9 +231,10 @@ static bool worker_act(struct post *p, unsigned event, unsigned times)
     memset(&r, 0, sizeof r);
     r.time_ms = worker_clock_ms(CLOCK_REALTIME);
     r.pid = p->pid;
-    r.program = worker_program;
+    r.program = worker_host.program;
     worker_describe(&r, p, event);
     r.merged = times - 1;
+    watch_begin(&r, event);
     if (r.action == RECORD_MARK) {
         release_mark(&r);
     } else {
@@ -290,14 +264,18 @@ static bool worker_wait(struct post *p)
 {
     int64_t now = sys_clock(CLOCK_MONOTONIC);
 
+    if (__atomic_load_n(&p->wanted, __ATOMIC_SEQ_CST) && !watch_any()) { /* all of it has come to its end */
+        watch_close(p);
+        __atomic_store_n(&p->wanted, 0, __ATOMIC_SEQ_CST);
+    }
     if (watch_any())
-        watch_wait(p, worker_later ? worker_later : WATCH_NEVER);
+        watch_wait(p, worker_later ? policy_due() : WATCH_NEVER);
     else if (worker_later)
-        post_wait((int *)&p->pending, 0, worker_later > now ? worker_later - now : 0);
+        post_wait((int *)&p->pending, 0, policy_due() > now ? policy_due() - now : 0);
     else
         return post_wait((int *)&p->pending, 0, WORKER_LINGER_NS) != -ETIMEDOUT ||
                __atomic_load_n(&p->pending, __ATOMIC_SEQ_CST);
-    if (worker_later && sys_clock(CLOCK_MONOTONIC) >= worker_later)
+    if (worker_later && policy_ready(sys_clock(CLOCK_MONOTONIC)))
         __atomic_store_n(&p->pending, 1, __ATOMIC_SEQ_CST);
     return true;
 }
@@ -308,14 +286,14 @@ static bool worker_step(struct post *p)
     bool pending = __atomic_exchange_n(&p->pending, 0, __ATOMIC_SEQ_CST);
 
     if (pending)
-        worker_later = 0;
+        worker_later = false;
     for (unsigned event = 0; pending && event < POST_EVENTS; event++) {
         unsigned upto, times = post_take(p, event, &upto);
 
         if (!times)
             continue;
         if (worker_is_automatic(event) && !policy_ready(sys_clock(CLOCK_MONOTONIC))) {
-            worker_later = policy_due();
+            worker_later = true;
             continue;
         }
         if (worker_is_to_end(p) || !worker_act(p, event, times)) {
@@ -381,9 +359,13 @@ static void worker_open(struct post *p)
     static int process; /* whose the state of policy and watch is */
 
     policy_open(process != p->pid);
-    watch_open(p, worker_events, worker_event_count, process != p->pid);
+    worker_host.post = p;
+    worker_host.forked = p->pid != worker_process;
+    watch_open(&worker_host, process != p->pid);
     metrics_write_open(process != p->pid);
     process = p->pid;
+    if (!watch_any())
+        watch_close(p);
     __atomic_store_n(&p->wanted, watch_any(), __ATOMIC_SEQ_CST);
 }
 
@@ -397,7 +379,7 @@ static void *worker_main(void *argument)
      * setuid in the host would wait for this thread for ever. */
     memset(&all, 0xff, sizeof all);
     worker_real.block(SIG_SETMASK, &all, NULL);
-    worker_leave_table();
+    worker_leave_table(p);
     worker_set_name();
     __atomic_store_n(&p->own[0], self, __ATOMIC_SEQ_CST);
     while (!worker_is_gone(p)) /* only one is kept in mind */

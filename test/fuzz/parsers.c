@@ -13,6 +13,8 @@
 #include "insn_aarch64.h"
 #include "insn_around.h"
 #include "insn_x86_64.h"
+#include "json.h"
+#include "line.h"
 #include "match.h"
 #include "metrics.h"
 #include "options.h"
@@ -339,6 +341,7 @@ static void fuzz_event(const char *data, size_t n)
     char *value = fuzz_string(data, n), line[256], again[256];
     const char *module, *function;
     struct event_native native;
+    char path[2 * EVENT_ARGUMENT_MAX];
     struct text t, u;
     size_t length;
 
@@ -351,7 +354,9 @@ static void fuzz_event(const char *data, size_t n)
         const struct event *e = &events[i];
         FUZZ_HOLDS(e->kind < EVENT_KINDS && (e->action == RECORD_RELEASE || e->action == RECORD_MARK));
         FUZZ_HOLDS(strnlen(e->label, sizeof e->label) < sizeof e->label);
-        if (event_table[e->kind].takes == EVENT_TAKES_TEXT)
+        if (event_table[e->kind].takes == EVENT_TAKES_PATH)
+            FUZZ_HOLDS((!e->argument[0] && e->kind == EVENT_SOCKET) || preload_expand(e->argument, 1, "x", path, sizeof path) == 0);
+        else if (event_table[e->kind].takes == EVENT_TAKES_TEXT)
             FUZZ_HOLDS(e->argument[0] && !strchr(e->argument, '\n'));
         else if (event_table[e->kind].takes != EVENT_TAKES_TARGET)
             FUZZ_HOLDS(e->amount > 0 || event_table[e->kind].argument[0] == '[' || !event_table[e->kind].argument[0]);
@@ -363,6 +368,35 @@ static void fuzz_event(const char *data, size_t n)
         FUZZ_HOLDS(strcmp(colon ? colon + 1 : "", e->argument) == 0);
     }
     free(value);
+}
+
+/* A label is text, and the same however the bytes come; there is one line for each end of one. */
+static void fuzz_line(const char *data, size_t n)
+{
+    struct line whole = {.n = 0}, pieces = {.n = 0};
+    char label[EVENT_LABEL_MAX] = "", again[EVENT_LABEL_MAX] = "";
+    size_t lines = line_feed(&whole, data, n, label), ends = 0, sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        ends += data[i] == '\n';
+        sum += line_feed(&pieces, data + i, 1, again);
+    }
+    FUZZ_HOLDS(lines == ends && sum == ends && strcmp(label, again) == 0 && whole.n == pieces.n);
+    FUZZ_HOLDS(fuzz_is_printable(label));
+}
+
+/* What the strict reader of the tests takes for a line of JSON is an object here too. */
+static void fuzz_json(const char *data, size_t n)
+{
+    char *line = fuzz_string(data, n), word[16], label[EVENT_LABEL_MAX];
+    struct json_field fields[] = {{"do", word, sizeof word, JSON_ABSENT}, {"label", label, sizeof label, JSON_ABSENT}};
+    int none = json_read(data, n, NULL, 0), result = json_read(data, n, fields, 2);
+
+    FUZZ_HOLDS(none == 0 || none == -EINVAL);
+    FUZZ_HOLDS(result == none || (!none && (result == -EINVAL || result == -ENAMETOOLONG)));
+    FUZZ_HOLDS(strlen(word) < sizeof word && strlen(label) < sizeof label);
+    FUZZ_HOLDS(strstr(line, "\\u") || !json_line(line) || json_read(line, strlen(line), NULL, 0) == 0); /* of pairs of surrogates it knows nothing */
+    free(line);
 }
 
 /* The pieces stand in the value one behind the other, and an argument within its item. */
@@ -486,6 +520,7 @@ const struct fuzz_target fuzz_targets[] = {
     {"procfs", fuzz_procfs},   {"uncertain", fuzz_uncertain}, {"options", fuzz_options}, {"glob", fuzz_glob},
     {"preload", fuzz_preload}, {"expand", fuzz_expand},       {"record", fuzz_record},   {"signal", fuzz_signal},
     {"text", fuzz_text},       {"elffile", fuzz_elffile},   {"event", fuzz_event},
+    {"line", fuzz_line},       {"json", fuzz_json},
     {"pieces", fuzz_pieces},   {"code", fuzz_code},
     {"pressure", fuzz_pressure},
     {"match", fuzz_match},

@@ -85,6 +85,10 @@ static const struct {
     SEED("options", "GIVEBACK=off"),
     SEED("event", "weight load=exit:py:a.b:C.load->mark; enter:py:x:f;\"a;b\"=exit:py:\"m\":f->release"),
     SEED("event", "exit:py:__main__:f;exot:py:m:f;exit:py:m:f->"),
+    SEED("event", "fd:9;fifo:/run/%n.%p%%->mark;socket;socket:/x;fd:2"),
+    SEED("json", "{\"do\":\"release\",\"label\":\"\\u00e4\\ud83d\\ude00\"}\n"),
+    SEED("json", " {\"x\":[1,-2.5e3,{\"do\":null}], \"do\":\"status\"}\r"),
+    SEED("line", "one\ntwo \xc3\xa4\n\0three\nfour"),
     SEED("pieces", "a label=exit:lib.so:ns::f(int, char const*)->mark;enter:\"C::operator->\\\"\" -> mark ;; exit:f"),
     SEED("code", "\0\0\0\x20\x31\xc0\xff\xc0\x74\x10\xe9\x01\0\0\0\xeb\xf4\xc3\x90\x90\x90\x90\x90\x90\xe8\xee\xff\xff\xff"),
     SEED("code", "\0\1\0\0\1\x1b\3\x3b\x14\0\0\0\1\0\0\0\0\1\0\0\x30\0\0\0\0\0\0\0\x14\0\0\0\0\0\0\0\1zR\0\1x\x10\1\x1b"

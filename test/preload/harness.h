@@ -132,6 +132,18 @@ int host_same(const struct host_setup *s, unsigned turns, unsigned releases);
  * and at least one record; then a line, which ends the call. */
 void host_blocked_same(const struct host_setup *s, long syscall, const char *what);
 
+/* Control sockets (client.c): a connection, waited for; a negative errno when it cannot be made at once. */
+int client_connect(struct host *h, const char *path);
+int client_try(const char *path);
+void client_say(int fd, const char *text);
+/* The next line, waited for, with its '\n'; false: the socket was closed before its end. */
+bool client_line(struct host *h, int fd, char *buffer, size_t size);
+/* A request without its '\n', and its answer. */
+void client_ask(struct host *h, int fd, const char *request, char *answer, size_t size);
+/* The processor time of the worker, nanoseconds; and that it uses none to speak of while nothing happens. */
+int64_t host_worker_cpu(const struct host *h);
+void host_worker_rests(struct host *h, const char *when);
+
 /* One function a driver; main.c runs them. */
 #define SUITE(name) Suite *suite_##name(void);
 #include "suites.def"

@@ -98,7 +98,7 @@ END_TEST
 
 static const char *const exported[] = {"signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigaction", "__sigaction",
                                        "sigset", "sigignore", "siginterrupt", "unshare", "setns", "prctl", "giveback_release",
-                                       "giveback_mark", "giveback_anon", "giveback_last"};
+                                       "giveback_mark", "giveback_anon", "giveback_last", "giveback_signal"};
 
 static const Elf64_Shdr *section_of(const char *file, unsigned type)
 {

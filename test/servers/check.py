@@ -3,8 +3,8 @@
 
     check.py BUILD [SERVER...]     (make check-servers)
 
-Each runs bare and under the library, with events that fire all the time (`every`), once it is quiet (`settle`), and with
-SIGUSR1 left to whoever owns it. No request may fail, the answers are the same, memory that was let go of is given back
+Each runs bare and under the library, with events that fire all the time (`every`), once it is quiet (`settle`), asked by its
+control socket (`giveback release`), and with SIGUSR1 left to whoever owns it. No request may fail, the answers are the same, memory that was let go of is given back
 without a signal, and the end is the same.
 """
 import os
@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -77,7 +78,7 @@ def tree_anon(pid):
 class Server:
     def __init__(self, name, library=None, on="", log=None):
         self.folder, self.port, self.kind = tempfile.mkdtemp(prefix="giveback-servers."), free_port(), SERVERS[name]
-        environment = {"GIVEBACK_ON": on, "GIVEBACK_INTERVAL": "300ms", "GIVEBACK_LOG": log or "none", "GIVEBACK_FORMAT": "json"}
+        environment = {"GIVEBACK_ON": on, "GIVEBACK_DIR": f"{self.folder}/sockets", "GIVEBACK_INTERVAL": "300ms", "GIVEBACK_LOG": log or "none", "GIVEBACK_FORMAT": "json"}
         self.host = driver.Host(self.kind["argv"](self.folder, self.port), [library] if library else (), environment)
         end = time.monotonic() + driver.DEADLINE
         while not self.listens():
@@ -108,6 +109,24 @@ class Server:
         return status
 
 
+def asked(server, build):
+    """Asks it ten times while it answers requests: what went wrong there, whether each answer was a record, and what the requests say."""
+    said = []
+    where = dict(os.environ, GIVEBACK_DIR=f"{server.folder}/sockets")  # redis and nginx overwrite their environment
+
+    def ask():
+        for _ in range(10):
+            done = subprocess.run([f"{build}/giveback", "release", str(server.host.pid)], capture_output=True, text=True, check=False,
+                                  env=where)
+            said.append(done.stdout if done.returncode == 0 and ": socket: " in done.stdout else done.stderr + "?")
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    wrong, count = server.load(1)
+    asking.join()
+    return [line for line in said if line.endswith("?")], wrong, count
+
+
 def usr1(server):
     """Does it live on, and answer, after its own SIGUSR1?"""
     server.host.signal(signal.SIGUSR1)
@@ -115,8 +134,8 @@ def usr1(server):
     return (server.host.process.poll(), wrong, count > 0)
 
 
-def check(tally, library, name, folder):
-    log = f"{folder}/{name}.log"
+def check(tally, build, name, folder):
+    log, library = f"{folder}/{name}.log", f"{build}/libgiveback.so"
     with tally.part(f"{name}: bare"):
         bare = Server(name)
         wrong_bare, _ = bare.load(2)
@@ -134,9 +153,12 @@ def check(tally, library, name, folder):
             anon = tree_anon(settled.host.pid)
             tally.check(f"{name}: settles by itself after its start", anon < bare_anon * 0.7, f"{anon} of {bare_anon} bytes")
             settled.stop()
-        watched = Server(name, library, "settle:1s;idle:1s;every:300ms;rss:10M", log)
+        watched = Server(name, library, "socket;settle:1s;idle:1s;every:300ms;rss:10M", log)
         wrong, count = watched.load(3)
         tally.check(f"{name}: no request fails while releases go on", wrong is None and count > 0, f"{wrong}, {count} requests")
+        refused, wrong, count = asked(watched, build)
+        tally.check(f"{name}: releases by its control socket", not refused, f"{refused}")
+        tally.check(f"{name}: no request fails meanwhile", wrong is None and count > 0, f"{wrong}, {count} requests")
         time.sleep(4)
         if lives:
             tally.check(f"{name}: SIGUSR1 is the program's own", usr1(watched) == lives, f"{lives}")
@@ -153,7 +175,7 @@ def run():
     tally = driver.Tally()
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            check(tally, f"{build}/libgiveback.so", name, folder)
+            check(tally, build, name, folder)
     return tally.finish()
 
 

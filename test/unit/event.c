@@ -67,6 +67,21 @@ START_TEST(texts_and_sizes_are_read)
 }
 END_TEST
 
+START_TEST(numbers_and_paths_are_read)
+{
+    ck_assert_uint_eq(read_all("a=fd:3;fd:65535;fifo:/run/%n.%p%%;fifo:x->mark;socket;socket:/tmp/x.sock"), 6);
+    ck_assert_str_eq(line, "");
+    ck_assert_int_eq(events[0].amount, 3);
+    ck_assert_str_eq(events[0].name, "fd:3");
+    ck_assert_int_eq(events[1].amount, 65535);
+    ck_assert_str_eq(events[2].argument, "/run/%n.%p%%");
+    ck_assert_int_eq(events[3].action, RECORD_MARK);
+    ck_assert_str_eq(events[4].argument, "");
+    ck_assert_str_eq(events[4].name, "socket");
+    ck_assert_str_eq(events[5].argument, "/tmp/x.sock");
+}
+END_TEST
+
 START_TEST(nothing_is_no_event)
 {
     static const char *const blank[] = {"", " ", ";", " ; ;\t;\n"};
@@ -113,6 +128,16 @@ static const struct {
     {"idle", "\"\" at 1: expected a time above 0: a number and ms, s, m or h", 0},
     {"pressure:5", "\"5\" at 10: expected nothing behind this kind of event", 0},
     {"settle:0", "\"0\" at 8: expected a time above 0: a number and ms, s, m or h", 0},
+    {"fd:2", "\"2\" at 4: expected the number of a descriptor from 3 to 65535", 0},
+    {"fd:65536", "\"65536\" at 4: expected the number of a descriptor from 3 to 65535", 0},
+    {"fd:99999999999999999999", "\"99999999999999999999\" at 4: expected the number of a descriptor from 3 to 65535", 0},
+    {"fd:3x", "\"3x\" at 4: expected the number of a descriptor from 3 to 65535", 0},
+    {"fd", "\"\" at 1: expected the number of a descriptor from 3 to 65535", 0},
+    {"fifo", "\"\" at 1: expected the path of a file, not of a folder", 0},
+    {"fifo:/tmp/", "\"/tmp/\" at 6: expected the path of a file, not of a folder", 0},
+    {"fifo:/tmp/%x", "\"/tmp/%x\" at 6: expected %p (process id), %n (program's name) or %% in a path", 0},
+    {"socket:/tmp/", "\"/tmp/\" at 8: expected the path of a file, not of a folder", 0},
+    {"socket->mark", "\"mark\" at 9: expected no action behind a socket, whose clients say what to do", 0},
     {"log", "\"\" at 1: expected a text that can stand in one line", 0},
     {"log:;exit:py:m:f", "\"\" at 5: expected a text that can stand in one line", 1},
     {"log:\"a\nb\"", "\"\"a\\x0ab\"\" at 5: expected a text that can stand in one line", 0},
@@ -244,6 +269,7 @@ Suite *suite_event(void)
     TCase *t = tcase_create("event");
     tcase_add_test(t, an_event_is_read_with_all_its_parts);
     tcase_add_test(t, arguments_become_amounts);
+    tcase_add_test(t, numbers_and_paths_are_read);
     tcase_add_test(t, texts_and_sizes_are_read);
     tcase_add_test(t, nothing_is_no_event);
     tcase_add_test(t, in_quotes_every_mark_is_a_letter);
