@@ -1,5 +1,5 @@
 /* wrap_restrict: prctl, by which a process restricts itself. The worker is gone before a filter of system calls can reach
- * it, since it would be killed for the first one that is not on the host's list. Whoever is not privileged has to set
+ * it, since it would be killed for the first one that is not on the host's list; it comes back after a call that fails. Whoever is not privileged has to set
  * no_new_privs for seccomp and for landlock; state_restricted() sees that no other worker starts. Host threads. */
 #include <linux/prctl.h>
 #include <stdarg.h>
