@@ -43,7 +43,7 @@ struct steer {
 
 static void help(FILE *out)
 {
-    fputs("Asks each process by its control socket, which the event `socket` makes (GIVEBACK_ON=socket), and prints the answer.\n"
+    fputs("Asks each process by its control socket, which the event `socket` makes (a default of `giveback run`), and prints the answer.\n"
           "release sends the signal where there is no socket, if the library's own handler is there to take it.\n"
           "  --json           the answer as it is: one JSON object a line\n"
           "  --label TEXT     of release and mark: what the record is to call it, at most 63 bytes\n"
@@ -57,7 +57,7 @@ static void help(FILE *out)
 static int explain(const struct process *p, const struct process_library *l)
 {
     if (!l->loaded)
-        complain("%d (%s): the library is not in it, or may not be looked for; start the program by: giveback run --on socket -- PROGRAM", (int)p->pid,
+        complain("%d (%s): the library is not in it, or may not be looked for; start the program by: giveback run -- PROGRAM", (int)p->pid,
                  p->name);
     else
         complain("%d (%s): it has the library but no control socket that was found; start it with --on socket (GIVEBACK_ON=socket), or name "
