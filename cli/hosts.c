@@ -71,9 +71,9 @@ struct listing {
 
 static void list_help(FILE *out)
 {
-    fputs("Lists each process that has libgiveback.so mapped: its id, its program, RssAnon, whether its control socket answers to\n"
-          "you, and the signal that the library takes there (none: it takes none; ?: it may not be asked).\n"
-          "  --json   an object a line: pid, program, executable, anon (bytes), socket, signal; null is unknown\n",
+    fputs("Lists each process that has libgiveback.so mapped: its id, its program (and its own name, where that is another), RssAnon,\n"
+          "whether its control socket answers to you, and the signal that the library takes there (none: it takes none; ?: it may not be asked).\n"
+          "  --json   an object a line: pid, program, name, executable, anon (bytes), socket, signal; null is unknown\n",
           out);
 }
 
@@ -90,6 +90,7 @@ static void json_print(const struct process *p, const char *taken, bool answers)
     struct json_object *o = json_object_new_object();
     json_object_object_add(o, "pid", json_object_new_int(p->pid));
     json_object_object_add(o, "program", json_object_new_string(p->program));
+    json_object_object_add(o, "name", json_object_new_string(p->name));
     json_object_object_add(o, "executable", *p->file ? json_object_new_string(p->file) : NULL);
     json_object_object_add(o, "anon", p->anon == PROCFS_UNKNOWN ? NULL : json_object_new_int64(p->anon));
     json_object_object_add(o, "socket", json_object_new_boolean(answers));
@@ -115,14 +116,19 @@ static void list_one(void *context, const struct process *p)
     }
     text_init(&program, name, sizeof name);
     text_printable(&program, p->program, 24);
+    if (strncmp(p->name, p->program, strlen(p->name)) != 0) { /* of a script, the program is its interpreter */
+        text_str(&program, " (");
+        text_printable(&program, p->name, 24);
+        text_char(&program, ')');
+    }
     text_init(&anon, amount, sizeof amount);
     if (p->anon == PROCFS_UNKNOWN)
         text_str(&anon, "unknown");
     else
         text_amount(&anon, p->anon);
     if (!l->n++)
-        printf("%7s  %-24s %10s  %-6s  %s\n", "PID", "PROGRAM", "RSSANON", "SOCKET", "SIGNAL");
-    printf("%7d  %-24s %10s  %-6s  %s\n", (int)p->pid, name, amount, fd >= 0 ? "yes" : "no", taken ? taken : "?");
+        printf("%7s  %-32s %10s  %-6s  %s\n", "PID", "PROGRAM", "RSSANON", "SOCKET", "SIGNAL");
+    printf("%7d  %-32s %10s  %-6s  %s\n", (int)p->pid, name, amount, fd >= 0 ? "yes" : "no", taken ? taken : "?");
 }
 
 static int list(int argc, char **argv)

@@ -10,6 +10,7 @@
 #include "defaults.h"
 #include "library.h"
 #include "options.h"
+#include "preset.h"
 #include "program.h"
 #include "target.h"
 
@@ -35,6 +36,9 @@ static void start_help(FILE *out)
           "  --no-default\n"
           "      leave out the events " DEFAULT_EVENTS ", which come by themselves where GIVEBACK_ON is not set; the\n"
           "      signal stays\n"
+          "  --preset NAME\n"
+          "      variables for a known program, out of ../share/giveback/presets/NAME or, with a '/' in it, a file of your own; options\n"
+          "      and variables that are set come first, --on adds\n"
           "  -v, --verbose\n"
           "      say on stderr what was set, as lines for a shell\n",
           out);
@@ -90,11 +94,30 @@ static int option_apply(enum option_id id, const char *value)
 
 /* What the options say that is not simply put into the environment. */
 struct choice {
-    const char *library;
-    const char **events; /* as they were given, for as many as there are words */
+    const char *library, *preset;
+    const char **events; /* as they were given, for as many as there are words; then those of the preset, which live as long as the tool */
     size_t n_events;
     bool no_default, verbose;
 };
+
+/* A line of the preset, once the options are read: what they, or the environment, say comes first. */
+static int preset_apply(void *context, enum option_id id, const char *value)
+{
+    struct choice *c = context;
+    const char *set = getenv(option_table[id].variable);
+    if (id != OPTION_ON)
+        return set && *set ? EXIT_DONE : option_apply(id, value);
+    const char **more = realloc(c->events, (c->n_events + 1) * sizeof *more);
+    char *copy = more ? strdup(value) : NULL;
+    if (more)
+        c->events = more;
+    if (!copy) {
+        complain("out of memory for a preset");
+        return EXIT_NOT_DONE;
+    }
+    c->events[c->n_events++] = copy;
+    return EXIT_DONE;
+}
 
 /* An option without a value. false: it is none. */
 static bool switch_take(struct choice *c, const char *word)
@@ -103,6 +126,14 @@ static bool switch_take(struct choice *c, const char *word)
     c->verbose |= verbose;
     c->no_default |= no_default;
     return verbose || no_default;
+}
+
+/* Where the value of an option goes that is no variable's. NULL: it is one. */
+static const char **place_of(struct choice *c, const char *flag, size_t n)
+{
+    if (n == strlen("library") && strncmp(flag, "library", n) == 0)
+        return &c->library;
+    return n == strlen("preset") && strncmp(flag, "preset", n) == 0 ? &c->preset : NULL;
 }
 
 /* Reads the options; *at becomes the index of the program. EXIT_DONE, or what to exit with. */
@@ -120,15 +151,17 @@ static int options_take(int argc, char **argv, int *at, struct choice *c)
         if (!*flag)
             break;
         size_t n = strcspn(flag, "=");
-        bool is_library = n == strlen("library") && strncmp(flag, "library", n) == 0;
+        const char **place = place_of(c, flag, n);
         size_t id = option_by_flag(flag, n);
-        if (!is_library && id == OPTION_COUNT)
+        if (!place && id == OPTION_COUNT)
             return misused(&command_run, "--%.*s is no option", (int)n, flag);
         if (!flag[n] && i == argc)
             return misused(&command_run, "--%s expects a value", flag);
         const char *value = flag[n] ? flag + n + 1 : argv[i++];
-        if (is_library) {
-            c->library = value;
+        if (place) {
+            if (*place)
+                return misused(&command_run, "--%.*s is given twice", (int)n, flag);
+            *place = value;
             continue;
         }
         if (id == OPTION_ON) {
@@ -207,6 +240,8 @@ static int prepare(int argc, char **argv, int *at)
 {
     struct choice c = {.events = calloc((size_t)argc, sizeof *c.events)};
     int status = c.events ? options_take(argc, argv, at, &c) : EXIT_NOT_DONE;
+    if (status == EXIT_DONE && c.preset)
+        status = preset_read(c.preset, preset_apply, &c);
     if (status == EXIT_DONE && !program_preloads(argv[*at]))
         status = EXIT_NOT_DONE;
     if (status == EXIT_DONE)
