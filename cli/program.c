@@ -14,14 +14,7 @@
 #include <unistd.h>
 
 #include "command.h"
-
-#if defined __x86_64__
-#define MACHINE EM_X86_64
-#define MACHINE_NAME "x86-64"
-#else
-#define MACHINE EM_AARCH64
-#define MACHINE_NAME "aarch64"
-#endif
+#include "machine.h"
 
 enum { SCRIPTS = 4 /* interpreters that are scripts themselves, as the kernel allows */ };
 
