@@ -45,7 +45,9 @@ WORKLOAD_NAMES := mkcheckpoint modelserver modelclient
 WORKLOADS := $(WORKLOAD_NAMES:%=$(BUILD)/workload/%)
 WORKLOAD_SHARED := $(filter-out $(WORKLOAD_NAMES:%=$(BUILD)/obj/test/workload/%.o),$(WORKLOAD_OBJ))
 
-all: $(BUILD)/libgiveback.so $(BUILD)/giveback
+PRESETS := $(patsubst cli/%,$(BUILD)/%,$(wildcard cli/presets/*))
+
+all: $(BUILD)/libgiveback.so $(BUILD)/giveback $(PRESETS)
 
 # Code and headers in one segment: one mapping less at every start of a program, 5 to 15 us (make bench).
 $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
@@ -54,6 +56,10 @@ $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
 	  -o $@ $(SHIM_OBJ) $(LIB_OBJ)
 $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ $(CLI_LIBS)
+
+$(BUILD)/presets/%: cli/presets/%
+	@mkdir -p $(@D)
+	cp $< $@
 
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
@@ -214,6 +220,8 @@ install: all
 	install -D -m 644 lib/giveback.h $(DESTDIR)$(PREFIX)/include/giveback.h
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/giveback.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/giveback.pc
+	install -d $(DESTDIR)$(PREFIX)/share/giveback/presets
+	install -m 644 cli/presets/* $(DESTDIR)$(PREFIX)/share/giveback/presets
 	install -D -m 644 docs/giveback.1 $(DESTDIR)$(PREFIX)/share/man/man1/giveback.1
 	install -D -m 644 docs/libgiveback.3 $(DESTDIR)$(PREFIX)/share/man/man3/libgiveback.3
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/giveback/LICENSE

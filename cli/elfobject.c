@@ -12,16 +12,9 @@
 
 #include "elffile.h"
 #include "insn_x86_64.h"
+#include "machine.h"
 
 enum { ROOM = 2 << 20 /* of trampolines, below an object */ };
-
-#if defined __x86_64__
-#define MACHINE EM_X86_64
-#define MACHINE_NAME "x86-64"
-#else
-#define MACHINE EM_AARCH64
-#define MACHINE_NAME "aarch64"
-#endif
 
 static const char *object_header(const struct elfobject *o)
 {
