@@ -35,15 +35,19 @@ FUZZ_OBJ := $(call objects,$(wildcard test/fuzz/*.c))
 VICTIMS := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/victim/lib%,$(wildcard test/victim/*.c))) \
   $(patsubst test/%.cc,$(BUILD)/%,$(wildcard test/victim/*.cc)) \
   $(patsubst test/%.c,$(BUILD)/%.so,$(wildcard test/victim/lib*.c)) $(patsubst test/%,$(BUILD)/%,$(wildcard test/victim/*.py))
-AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore
+AARCH64_VICTIMS := idle hold compute churn restart join errnos die ignore printer
+AARCH64_HOOKED := errnos hookabi hookflow hookplugin hookrefused hookrepack hookthreads hooktop libhookplug.so far/libhookplug.so
 BENCHES := $(patsubst test/%.c,$(BUILD)/%,$(filter-out test/bench/lib%,$(wildcard test/bench/*.c))) $(BUILD)/bench/libempty.so
+INSNS := $(BUILD)/insn/zydis $(BUILD)/insn/unicorn
 TSAN_OBJ := $(call objects,$(wildcard test/tsan/*.c))
 WORKLOAD_OBJ := $(call objects,$(wildcard test/workload/*.c))
 WORKLOAD_NAMES := mkcheckpoint modelserver modelclient
 WORKLOADS := $(WORKLOAD_NAMES:%=$(BUILD)/workload/%)
 WORKLOAD_SHARED := $(filter-out $(WORKLOAD_NAMES:%=$(BUILD)/obj/test/workload/%.o),$(WORKLOAD_OBJ))
 
-all: $(BUILD)/libgiveback.so $(BUILD)/giveback
+PRESETS := $(patsubst cli/%,$(BUILD)/%,$(wildcard cli/presets/*))
+
+all: $(BUILD)/libgiveback.so $(BUILD)/giveback $(PRESETS)
 
 # Code and headers in one segment: one mapping less at every start of a program, 5 to 15 us (make bench).
 $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
@@ -52,6 +56,10 @@ $(BUILD)/libgiveback.so: $(SHIM_OBJ) $(LIB_OBJ) shim/giveback.map
 	  -o $@ $(SHIM_OBJ) $(LIB_OBJ)
 $(BUILD)/giveback: $(CLI_OBJ) $(LIB_OBJ)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^ $(CLI_LIBS)
+
+$(BUILD)/presets/%: cli/presets/%
+	@mkdir -p $(@D)
+	cp $< $@
 
 # Objects: each kind has its flags, one recipe compiles them all.
 $(LIB_OBJ) $(SHIM_OBJ): KIND := $(SHIM)
@@ -83,7 +91,11 @@ $(BUILD)/fuzz/parsers: $(FUZZ_OBJ) $(LIB_OBJ)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -o $@ $^
 $(filter %.so,$(VICTIMS) $(BENCHES)): $(BUILD)/%.so: test/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib -fPIC -shared $(DEPEND) -o $@ $< -pthread -ldl
+	$(CC) $(BASE) $(CFLAGS) -iquote lib -fPIC -shared $(SHARED) $(DEPEND) -o $@ $< -pthread -ldl
+# A plugin in which there is no room within 128 MiB of a function. (-fno-plt: the ways of ld 2.40 to a far table have no landing pads.)
+$(BUILD)/victim/far/libhookplug.so: test/victim/libhookplug.c
+	@mkdir -p $(@D)
+	$(CC) $(BASE) $(CFLAGS) -fPIC -fno-plt -shared $(SHARED) -Wl,-Ttext=0x10000000,-Tbss=0x20000000 -o $@ $< -ldl
 $(BUILD)/victim/%.py: test/victim/%.py
 	@mkdir -p $(@D)
 	cp $< $@
@@ -105,9 +117,17 @@ $(WORKLOADS): $(BUILD)/workload/%: $(BUILD)/obj/test/workload/%.o $(WORKLOAD_SHA
 	@mkdir -p $(@D)
 	$(CC) $(INSTRUMENT) $(LDFLAGS) -rdynamic -o $@ $^ -pthread -lm
 
-$(BUILD)/insn/zydis: test/insn/zydis.c $(BUILD)/obj/lib/insn_x86_64.o
+$(BUILD)/insn/zydis: test/insn/walk.c $(BUILD)/obj/lib/insn_x86_64.o
+$(BUILD)/insn/zydis: INSN_LIBS := -lZydis
+$(BUILD)/insn/unicorn: test/insn/walk.c $(BUILD)/obj/lib/insn_aarch64.o
+$(BUILD)/insn/unicorn: INSN_LIBS := -lcapstone -lunicorn
+$(INSNS): $(BUILD)/insn/%: test/insn/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $^ -lZydis
+	$(CC) $(BASE) $(CFLAGS) -iquote lib $(DEPEND) -o $@ $^ $(INSN_LIBS)
+
+$(BUILD)/insn/begins.so: test/insn/begins.S
+	@mkdir -p $(@D)
+	aarch64-linux-gnu-gcc -shared -nostdlib -o $@ $<
 
 $(BUILD)/json/read: test/json/read.c $(BUILD)/obj/lib/json.o $(BUILD)/obj/lib/text.o
 	@mkdir -p $(@D)
@@ -132,10 +152,10 @@ check-unit: $(BUILD)/unit/unit
 check-json: $(BUILD)/json/read
 	scripts/check-json $<
 # The long form reads some hundred million instructions.
-check-insn: $(BUILD)/insn/zydis
-	scripts/check-insn $<
-check-insn-all: $(BUILD)/insn/zydis
-	scripts/check-insn $< all
+check-insn: $(INSNS) $(BUILD)/insn/begins.so aarch64-guarded
+	scripts/check-insn $(BUILD)
+check-insn-all: $(INSNS) $(BUILD)/insn/begins.so aarch64-guarded
+	scripts/check-insn $(BUILD) all
 check-preload: all $(BUILD)/preload/preload $(VICTIMS) $(COPIES)
 	scripts/fetch-glibcs $(BUILD)
 	$(BUILD)/preload/preload
@@ -161,11 +181,18 @@ check-tsan:
 	$(MAKE) SANITIZE=thread tsan
 	scripts/check-tsan $(BUILD)/sanitize-thread
 tsan: $(BUILD)/tsan/linked
-# Without the tool, whose libraries are there for this machine only; and only the victims that it runs: others use system calls
-# that x86-64 alone has.
-check-aarch64:
-	$(MAKE) CC=aarch64-linux-gnu-gcc BUILD=$(BUILD)/aarch64 $(BUILD)/aarch64/libgiveback.so $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%)
-	CC=aarch64-linux-gnu-gcc scripts/check-aarch64 $(BUILD)/aarch64
+# The library without the tool, whose libraries are there for this machine only; and only the victims that it runs: others use
+# system calls that x86-64 alone has.
+AARCH64 := CC=aarch64-linux-gnu-gcc CXX=aarch64-linux-gnu-g++
+aarch64:
+	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64 $(BUILD)/aarch64/libgiveback.so \
+	  $(sort $(AARCH64_VICTIMS:%=$(BUILD)/aarch64/victim/%) $(AARCH64_HOOKED:%=$(BUILD)/aarch64/victim/%))
+# The cross compiler's start files have no landing pads: without them a library can be one whose pages are guarded.
+aarch64-guarded:
+	$(MAKE) $(AARCH64) BUILD=$(BUILD)/aarch64-guarded CFLAGS='$(CFLAGS) -mbranch-protection=standard' SHARED='-nostartfiles -Wl,-z,force-bti' \
+	  $(BUILD)/aarch64-guarded/libgiveback.so $(AARCH64_HOOKED:%=$(BUILD)/aarch64-guarded/victim/%)
+check-aarch64: aarch64 aarch64-guarded
+	$(AARCH64) scripts/check-aarch64 $(BUILD)/aarch64 $(BUILD)/aarch64-guarded
 check-workload check-torch check-vllm: all workload
 	scripts/$@ $(BUILD)
 check-metrics: all $(BUILD)/victim/hold $(BUILD)/victim/calls
@@ -193,6 +220,8 @@ install: all
 	install -D -m 644 lib/giveback.h $(DESTDIR)$(PREFIX)/include/giveback.h
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' lib/giveback.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/giveback.pc
+	install -d $(DESTDIR)$(PREFIX)/share/giveback/presets
+	install -m 644 cli/presets/* $(DESTDIR)$(PREFIX)/share/giveback/presets
 	install -D -m 644 docs/giveback.1 $(DESTDIR)$(PREFIX)/share/man/man1/giveback.1
 	install -D -m 644 docs/libgiveback.3 $(DESTDIR)$(PREFIX)/share/man/man3/libgiveback.3
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/giveback/LICENSE
@@ -201,5 +230,5 @@ install-deps:
 clean:
 	rm -rf $(BUILD)
 
--include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(BUILD)/insn/zydis $(BUILD)/json/read $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean
+-include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(INSNS) $(BUILD)/json/read $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
+.PHONY: all aarch64 aarch64-guarded tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean

@@ -1,11 +1,9 @@
 /* closure: see closure.h. */
 #include "closure.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,62 +11,7 @@
 #include <unistd.h>
 
 #include "command.h"
-
-enum { SCRIPTS = 4 /* interpreters that are scripts themselves, as the kernel allows */ };
-
-static bool find_in_path(const char *command, char path[PATH_MAX])
-{
-    const char *folders = getenv("PATH");
-
-    if (strchr(command, '/'))
-        return snprintf(path, PATH_MAX, "%s", command) < PATH_MAX && access(path, R_OK) == 0;
-    for (const char *p = folders ? folders : "/bin:/usr/bin"; p; p = strchr(p, ':') ? strchr(p, ':') + 1 : NULL) {
-        size_t n = strcspn(p, ":");
-        if (snprintf(path, PATH_MAX, "%.*s/%s", n ? (int)n : 1, n ? p : ".", command) < PATH_MAX && access(path, X_OK | R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The interpreter that the first line of a script names, with `env NAME` looked up. false: it is no script. */
-static bool script_interpreter(const char *path, char interpreter[PATH_MAX])
-{
-    char line[PATH_MAX], *rest = line + 2;
-    FILE *f = fopen(path, "re");
-    bool script = f && fgets(line, sizeof line, f) && strncmp(line, "#!", 2) == 0;
-
-    if (f)
-        (void)fclose(f);
-    if (!script)
-        return false;
-    char *program = strtok_r(NULL, " \t\n", &rest), *word = strtok_r(NULL, " \t\n", &rest);
-    const char *slash = program ? strrchr(program, '/') : NULL;
-    if (slash && strcmp(slash, "/env") == 0)
-        for (program = word; program && (*program == '-' || strchr(program, '='));)
-            program = strtok_r(NULL, " \t\n", &rest);
-    return program && find_in_path(program, interpreter);
-}
-
-/* What the program has itself loaded by (PT_INTERP). false: nothing. */
-static bool loader_of(const char *path, char loader[PATH_MAX])
-{
-    FILE *f = fopen(path, "re");
-    bool found = false;
-    Elf64_Ehdr header;
-    Elf64_Phdr p;
-
-    if (f && fread(&header, sizeof header, 1, f) == 1 && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-        header.e_ident[EI_CLASS] == ELFCLASS64)
-        for (unsigned i = 0; i < header.e_phnum && !found; i++) {
-            if (fseek(f, (long)(header.e_phoff + i * sizeof p), SEEK_SET) || fread(&p, sizeof p, 1, f) != 1)
-                break;
-            found = p.p_type == PT_INTERP && p.p_filesz && p.p_filesz < PATH_MAX && fseek(f, (long)p.p_offset, SEEK_SET) == 0 &&
-                    fread(loader, p.p_filesz, 1, f) == 1 && !loader[p.p_filesz - 1];
-        }
-    if (f)
-        (void)fclose(f);
-    return found;
-}
+#include "program.h"
 
 /* ld.so's own list, which is exact where a search of ours would only be near (cache, $ORIGIN, hwcaps, LD_PRELOAD). It runs
  * nothing of the program. */
@@ -108,19 +51,17 @@ static int list_libraries(const char *loader, const char *path, closure_visit vi
 
 int closure_read(const char *command, closure_visit visit, void *context)
 {
-    char path[PATH_MAX], next[PATH_MAX];
+    char path[PATH_MAX], loader[PATH_MAX];
 
-    if (!find_in_path(command, path)) {
+    if (!program_find(command, path)) {
         complain("%s: no such program; check its name and PATH", command);
         return -1;
     }
-    for (unsigned i = 0; i < SCRIPTS && script_interpreter(path, next); i++)
-        memcpy(path, next, sizeof path);
     visit(context, path);
-    if (!loader_of(path, next))
+    if (!program_loader(path, loader))
         return 0;
-    if (list_libraries(next, path, visit, context) != 0) {
-        complain("%s --list %s does not say which libraries the program needs", next, path);
+    if (list_libraries(loader, path, visit, context) != 0) {
+        complain("%s --list %s does not say which libraries the program needs", loader, path);
         return -1;
     }
     return 0;

@@ -16,7 +16,7 @@ struct command {
 };
 
 extern const struct command command_run, command_symbols, command_options, command_events;
-extern const struct command command_release, command_mark, command_pause, command_resume, command_status;
+extern const struct command command_release, command_mark, command_pause, command_resume, command_status, command_list;
 
 /* One line on stderr: "giveback: ..." */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);

@@ -12,16 +12,9 @@
 
 #include "elffile.h"
 #include "insn_x86_64.h"
+#include "machine.h"
 
 enum { ROOM = 2 << 20 /* of trampolines, below an object */ };
-
-#if defined __x86_64__
-#define MACHINE EM_X86_64
-#define MACHINE_NAME "x86-64"
-#else
-#define MACHINE EM_AARCH64
-#define MACHINE_NAME "aarch64"
-#endif
 
 static const char *object_header(const struct elfobject *o)
 {
@@ -269,24 +262,20 @@ void elfobject_close(struct elfobject *o)
         (void)close(o->fd);
 }
 
-static const char *object_judge_code(const struct elfobject *o, const Elf64_Sym *y)
+static const char *object_judge_code(const struct elfobject *o, const Elf64_Sym *y, struct hookable_range *range)
 {
-#if defined __x86_64__
     const Elf64_Phdr *segment = hookable_segment(&o->hookable, y->st_value, y->st_size);
     const void *bytes = object_bytes(o, segment->p_vaddr, segment->p_filesz);
 
     if (o->high - o->low > INSN_REACH - ROOM)
         return "there is no room for a trampoline within 2 GiB of it";
-    return bytes ? hookable_code(segment, bytes, y->st_value, y->st_size, NULL) : "its file is cut off";
-#else
-    (void)o;
-    (void)y;
-    return "native functions are hooked on x86-64 only";
-#endif
+    return bytes ? hookable_code(segment, bytes, y->st_value, y->st_size, range) : "its file is cut off";
 }
 
 enum verdict elfobject_verdict(const struct elfobject *o, const char *name, const Elf64_Sym *y, const char **why)
 {
+    struct hookable_range range = {0};
+
     *why = o->why_never;
     if (!*why && y->st_shndx == SHN_UNDEF)
         *why = ELF64_ST_TYPE(y->st_info) == STT_OBJECT ? "it is data" : "it is only called from here (PLT); name it in the object that has it";
@@ -306,6 +295,10 @@ enum verdict elfobject_verdict(const struct elfobject *o, const char *name, cons
     if (!*why)
         *why = hookable_place(&o->hookable, y->st_value, y->st_size);
     if (!*why)
-        *why = object_judge_code(o, y);
+        *why = object_judge_code(o, y, &range);
+    if (!*why && range.not_far) {
+        *why = "only where there is room for a trampoline within " HOOKABLE_NEAR " of it";
+        return VERDICT_LATER;
+    }
     return *why ? VERDICT_NO : VERDICT_YES;
 }

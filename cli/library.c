@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "preload.h"
+#include "self.h"
 
 #define NAME "libgiveback.so"
 
@@ -21,14 +22,10 @@ static const char *const places[] = {"", "../lib/", "../lib64/", "../lib/" GIVEB
 static char *library_beside(void)
 {
     char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0) {
+    if (!self_folder(self)) {
         complain("/proc/self/exe cannot be read (%m), so " NAME " is not found; name it with --library FILE");
         return NULL;
     }
-    self[n] = 0;
-    char *slash = strrchr(self, '/');
-    slash[1] = 0;
     for (size_t i = 0; i < PLACES; i++) {
         char *path = NULL;
         if (asprintf(&path, "%s%s" NAME, self, places[i]) < 0)

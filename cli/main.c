@@ -13,8 +13,8 @@ static const struct command command_help = {
     .run = help_run,
 };
 
-static const struct command *const commands[] = {&command_run,    &command_release, &command_mark,    &command_pause,  &command_resume,
-                                               &command_status, &command_symbols, &command_options, &command_events, &command_help};
+static const struct command *const commands[] = {&command_run,    &command_list,    &command_release, &command_mark,   &command_pause,
+                                               &command_resume, &command_status, &command_symbols, &command_options, &command_events, &command_help};
 #define COMMANDS (sizeof commands / sizeof *commands)
 
 void complain(const char *format, ...)
@@ -48,7 +48,7 @@ static const struct command *command_find(const char *name)
 
 static void help_print(FILE *out)
 {
-    fputs("usage: giveback COMMAND [ARGUMENTS]\n"
+    fputs("usage: giveback [COMMAND [ARGUMENTS]]\n"
           "Makes unmodified programs give the memory that their allocators hold back to the kernel.\n\n",
           out);
     for (size_t i = 0; i < COMMANDS; i++)
@@ -84,10 +84,8 @@ static int help_run(int argc, char **argv)
 
 static int dispatch(int argc, char **argv)
 {
-    if (argc < 2) {
-        complain("no command; expected one of those that `giveback help` lists");
-        return EXIT_USAGE;
-    }
+    if (argc < 2 || strcmp(argv[1], "--json") == 0)
+        return command_list.run(argc, argv);
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         help_print(stdout);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "procfs.h"
 
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
@@ -93,33 +94,59 @@ static void program_take(struct process *p)
     free(line);
 }
 
+static void file_take(struct process *p)
+{
+    static const char deleted[] = " (deleted)";
+    char path[64], file[PATH_MAX + sizeof deleted];
+    (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)p->pid);
+    ssize_t n = readlink(path, file, sizeof file - 1);
+    file[n > 0 ? n : 0] = 0;
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    size_t length = strlen(name), tail = sizeof deleted - 1;
+    if (length > tail && strcmp(name + length - tail, deleted) == 0)
+        length -= tail;
+    (void)snprintf(p->file, sizeof p->file, "%.*s", (int)length, name);
+}
+
+int process_take(struct process *p, pid_t pid)
+{
+    struct procfs_memory memory;
+    size_t n = 0;
+    memset(p, 0, sizeof *p);
+    p->pid = pid;
+    p->handle = (int)syscall(SYS_pidfd_open, pid, 0);
+    char *status = file_read(pid, "status", &n);
+    if (!status) {
+        int error = errno;
+        process_free(p);
+        return error;
+    }
+    status_take(p, status);
+    procfs_memory_unknown(&memory);
+    (void)procfs_status(status, n, &memory);
+    p->anon = memory.anon;
+    free(status);
+    program_take(p);
+    file_take(p);
+    p->environment = file_read(pid, "environ", NULL);
+    return 0;
+}
+
 bool process_read(struct process *p, const char *pid)
 {
     char *end;
     errno = 0;
     long number = strtol(pid, &end, 10);
-    memset(p, 0, sizeof *p);
-    p->handle = -1;
     if (*end || end == pid || errno || number < 1 || number > INT_MAX) {
-        complain("\"%s\" is no process id; `pgrep -a NAME` lists those of a program", pid);
+        complain("\"%s\" is no process id; `giveback` lists the processes that have the library", pid);
         return false;
     }
-    p->pid = (pid_t)number;
-    p->handle = (int)syscall(SYS_pidfd_open, p->pid, 0);
-    char *status = file_read(p->pid, "status", NULL);
-    if (!status) {
-        if (errno == ENOENT || errno == ESRCH)
-            complain("%s: there is no such process; `pgrep -a NAME` lists those of a program", pid);
-        else
-            complain("%s: /proc/%s/status cannot be read: %m", pid, pid);
-        process_free(p);
-        return false;
-    }
-    status_take(p, status);
-    free(status);
-    program_take(p);
-    p->environment = file_read(p->pid, "environ", NULL);
-    return true;
+    int error = process_take(p, (pid_t)number);
+    if (error == ENOENT || error == ESRCH)
+        complain("%s: there is no such process; `giveback` lists those that have the library", pid);
+    else if (error)
+        complain("%s: /proc/%s/status cannot be read: %s", pid, pid, strerror(error));
+    return !error;
 }
 
 void process_free(struct process *p)
@@ -165,20 +192,39 @@ static uintptr_t published_at(const char *path)
     return at;
 }
 
-void process_library(const struct process *p, struct process_library *l)
+/* Where it is mapped and which file that is, as this process can open it; 0: nowhere, or errno is set and the maps cannot be read. */
+static unsigned long library_mapped(const struct process *p, char *file, size_t size)
 {
-    char *maps = file_read(p->pid, "maps", NULL), *rest = maps, *line, path[PATH_MAX + 32];
-    unsigned long base = 0, offset;
+    errno = 0;
+    char *maps = file_read(p->pid, "maps", NULL), *rest = maps, *line;
+    unsigned long base = 0, found = 0, offset;
     int at = 0;
-    memset(l, 0, sizeof *l);
-    while (maps && !l->loaded && (line = strsep(&rest, "\n"))) {
+    while (maps && !found && (line = strsep(&rest, "\n"))) {
         char *slash = strrchr(line, '/');
         if (!slash || (strcmp(slash, LIBRARY) != 0 && strcmp(slash, LIBRARY " (deleted)") != 0) ||
             sscanf(line, "%lx-%*x %*s %lx %*s %*u %n", &base, &offset, &at) < 2 || offset != 0)
             continue;
-        l->loaded = true;
-        (void)snprintf(path, sizeof path, "/proc/%d/root%s", (int)p->pid, line + at);
+        found = base;
+        (void)snprintf(file, size, "/proc/%d/root%s", (int)p->pid, line + at);
     }
+    if (maps)
+        errno = 0;
+    free(maps);
+    return found;
+}
+
+int process_has_library(const struct process *p)
+{
+    char file[PATH_MAX + 32];
+    return library_mapped(p, file, sizeof file) ? 1 : errno ? -1 : 0;
+}
+
+void process_library(const struct process *p, struct process_library *l)
+{
+    char path[PATH_MAX + 32];
+    unsigned long base = library_mapped(p, path, sizeof path);
+    memset(l, 0, sizeof *l);
+    l->loaded = base != 0;
     uintptr_t where = l->loaded ? published_at(path) : 0;
     int number = 0;
     struct iovec here = {&number, sizeof number}, there = {(void *)(base + where), sizeof number};
@@ -186,7 +232,6 @@ void process_library(const struct process *p, struct process_library *l)
         l->known = true;
         l->signal = number > 0 && number <= 64 && (p->caught >> (number - 1) & 1) ? number : 0;
     }
-    free(maps);
 }
 
 int process_signal(const struct process *p, int number)

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "connection.h"
+#include "hosts.h"
 #include "options.h"
 #include "parse.h"
 #include "process.h"
@@ -25,7 +26,7 @@ static void help(FILE *out);
 
 #define STEER(word, sentence, options)                                                                                 \
     const struct command command_##word = {                                                                            \
-        .name = #word, .arguments = options "[OPTIONS] PID...", .summary = sentence, .run = run_##word, .help = help}
+        .name = #word, .arguments = options "[OPTIONS] PID|NAME...|--all", .summary = sentence, .run = run_##word, .help = help}
 STEER(release, "make processes give memory back now", "");
 STEER(mark, "record the memory of processes, release nothing", "");
 STEER(pause, "keep automatic events of processes waiting", "");
@@ -36,15 +37,17 @@ struct steer {
     const struct command *command;
     const char *label, *socket;
     int64_t timeout_ms;
-    bool json;
-    int argc; /* the process ids */
+    bool json, all;
+    int argc; /* process ids and names */
     char **argv;
 };
 
 static void help(FILE *out)
 {
-    fputs("Asks each process by its control socket, which the event `socket` makes (GIVEBACK_ON=socket), and prints the answer.\n"
+    fputs("NAME is that of a process that has the library, or of its program or executable, and of one alone unless --all is given.\n"
+          "Asks each process by its control socket, which the event `socket` makes (a default of `giveback run`), and prints the answer.\n"
           "release sends the signal where there is no socket, if the library's own handler is there to take it.\n"
+          "  --all            every process of each NAME; without one, every process that has the library\n"
           "  --json           the answer as it is: one JSON object a line\n"
           "  --label TEXT     of release and mark: what the record is to call it, at most 63 bytes\n"
           "  --socket PATH    the socket, where it is not found: GIVEBACK_DIR, the variables of the process, the usual places\n"
@@ -57,7 +60,7 @@ static void help(FILE *out)
 static int explain(const struct process *p, const struct process_library *l)
 {
     if (!l->loaded)
-        complain("%d (%s): the library is not in it, or may not be looked for; start the program by: giveback run --on socket -- PROGRAM", (int)p->pid,
+        complain("%d (%s): the library is not in it, or may not be looked for; start the program by: giveback run -- PROGRAM", (int)p->pid,
                  p->name);
     else
         complain("%d (%s): it has the library but no control socket that was found; start it with --on socket (GIVEBACK_ON=socket), or name "
@@ -201,10 +204,11 @@ static int take(struct steer *s, int argc, char **argv)
             i++;
             break;
         }
-        if (strcmp(argv[i], "--json") == 0) {
-            s->json = true;
+        bool json = strcmp(argv[i], "--json") == 0, all = strcmp(argv[i], "--all") == 0;
+        s->json |= json;
+        s->all |= all;
+        if (json || all)
             continue;
-        }
         const char **place = value_place(s, &timeout, argv[i]), *equals = strchr(argv[i], '=');
         if (!place)
             return misused(s->command, "%s is no option", argv[i]);
@@ -218,22 +222,97 @@ static int take(struct steer *s, int argc, char **argv)
         return misused(s->command, "--label takes at most %d bytes", EVENT_LABEL_MAX - 1);
     if (timeout && (s->timeout_ms = parse_time(timeout, strlen(timeout)) / 1000000) < 1)
         return misused(s->command, "--timeout expects a number and ms, s, m or h, not \"%s\"", timeout);
-    return s->argc ? EXIT_DONE : misused(s->command, "no process id");
+    return s->argc || s->all ? EXIT_DONE : misused(s->command, "no process id, name or --all");
+}
+
+/* The hosts of a name; their ids only, since a descriptor for each would be too many. */
+struct named {
+    const char *name; /* NULL: all */
+    pid_t *at;
+    size_t n;
+    bool exhausted; /* memory */
+};
+
+static void named_add(void *context, const struct process *p)
+{
+    struct named *l = context;
+    if (l->name && !hosts_called(p, l->name))
+        return;
+    pid_t *more = realloc(l->at, (l->n + 1) * sizeof *more);
+    l->exhausted |= !more;
+    if (!more)
+        return;
+    l->at = more;
+    l->at[l->n++] = p->pid;
+}
+
+/* Nothing, or too much, has that name. */
+static void named_complain(const struct named *l)
+{
+    char list[256] = "";
+    size_t used = 0, i;
+    if (l->exhausted) {
+        complain("out of memory");
+        return;
+    }
+    if (!l->n) {
+        complain("%s%sno process%s has the library (or you may not look into it); `giveback` lists those that have it; start one by: giveback "
+                 "run -- PROGRAM",
+                 l->name ? l->name : "", l->name ? ": " : "", l->name ? " of that name" : "");
+        return;
+    }
+    for (i = 0; i < l->n && used < sizeof list - 16; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, " %d", (int)l->at[i]);
+    complain("%s: %zu processes of that name have the library; name one by its id, or all by --all %s:%s%s", l->name, l->n, l->name, list,
+             i < l->n ? " ..." : "");
+}
+
+/* Each host of that name; NULL: every one. */
+static int ask_named(const struct steer *s, const char *name)
+{
+    struct named l = {.name = name};
+    int status = EXIT_DONE;
+    if (hosts_each(named_add, &l) < 0)
+        return EXIT_NOT_DONE;
+    if (l.exhausted || !l.n || (l.n > 1 && !s->all)) {
+        named_complain(&l);
+        l.n = 0;
+        status = EXIT_NOT_DONE;
+    }
+    for (size_t i = 0; i < l.n; i++) {
+        struct process p;
+        if (process_take(&p, l.at[i]) != 0)
+            continue; /* it has ended meanwhile, and nobody named it */
+        if (ask(s, &p) != EXIT_DONE)
+            status = EXIT_NOT_DONE;
+        process_free(&p);
+    }
+    free(l.at);
+    return status;
+}
+
+static int ask_id(const struct steer *s, const char *id)
+{
+    struct process p;
+    if (!process_read(&p, id))
+        return EXIT_NOT_DONE;
+    int status = ask(s, &p);
+    process_free(&p);
+    return status;
 }
 
 static int steer(const struct command *command, int argc, char **argv)
 {
     struct steer s = {.command = command, .timeout_ms = TIMEOUT_MS};
     int status = take(&s, argc, argv);
-    for (int i = 0; i < s.argc && status != EXIT_USAGE; i++) {
-        struct process p;
-        if (!process_read(&p, s.argv[i])) {
+    if (status != EXIT_DONE)
+        return status;
+    if (!s.argc)
+        return ask_named(&s, NULL);
+    for (int i = 0; i < s.argc; i++) {
+        const char *one = s.argv[i];
+        if ((one[strspn(one, "0123456789")] ? ask_named(&s, one) : ask_id(&s, one)) != EXIT_DONE)
             status = EXIT_NOT_DONE;
-            continue;
-        }
-        if (ask(&s, &p) != EXIT_DONE)
-            status = EXIT_NOT_DONE;
-        process_free(&p);
     }
     return status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "glob.h"
+#include "insn_aarch64.h"
 #include "insn_around.h"
 #include "insn_x86_64.h"
 #include "parse.h"
@@ -24,7 +25,7 @@ static const struct {
      "it may return twice, or not at all", false},
     {"dlopen,dlmopen,dlsym,dlvsym,_Unwind_*", "what it does depends on where it is called from", false},
     {"mcount,_mcount,__fentry__,__tls_get_addr,___tls_get_addr,__morestack,__x86_*_thunk_*,_dl_runtime_*,_dl_tlsdesc_*,_start,"
-     "_init,_fini,__cyg_profile_*", "it is not called as other functions are", false},
+     "_init,_fini,__cyg_profile_*,__aarch64_*,__arm_*", "it is not called as other functions are", false},
     {"*.isra.*,*.constprop.*,*.part.*,*.cold,*.cold.*", "it is a part or a clone that the compiler made, which is not called as the function is", false},
     {"memchr*,__memchr*,memcmp*,__memcmp*,bcmp,memcpy*,__memcpy*,memmove*,__memmove*,mempcpy*,__mempcpy*,memset*,__memset*,memrchr*,"
      "__memrchr*,strchr*,__strchr*,index,strrchr*,__strrchr*,rindex,strcmp*,__strcmp*,strncmp*,__strncmp*,strlen*,__strlen*,strnlen*,"
@@ -107,7 +108,7 @@ const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t
     if (why)
         return why;
     if (overwritten)
-        *overwritten = (struct hookable_range){m.from, m.from + m.taken};
+        *overwritten = (struct hookable_range){m.from, m.from + m.taken, NULL};
     return insn_check_around(&text, value, size, m.from, m.from + m.taken);
 }
 
@@ -124,21 +125,36 @@ bool hookable_enters(const void *moved, const struct hookable_range *overwritten
     return false;
 }
 #else
-/* Whoever patches (or does not) says more. */
+enum { HOOKABLE_FAR = 1 << 30 };
+
+static const char *hookable_detour(const struct insn_text *text, uint64_t value, uint64_t size, uint64_t slot, struct hookable_range *range)
+{
+    struct a64_move m = {.code = text->code + (value - text->at), .size = size, .from = value, .slot = slot, .to = slot};
+    const char *why = a64_detour(&m);
+
+    if (why)
+        return why;
+    range->from = m.patched;
+    range->end = m.from + m.n_head;
+    return insn_check_around_aarch64(text, value, size, range->from, range->end);
+}
+
 const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size, struct hookable_range *overwritten)
 {
-    (void)segment;
-    (void)bytes;
-    (void)size;
+    const struct insn_text text = {.code = bytes, .size = segment->p_filesz, .at = segment->p_vaddr};
+    struct hookable_range near = {0}, far = {0};
+    const char *why = hookable_detour(&text, value, size, value, &near);
+
+    if (why)
+        return why;
+    near.not_far = hookable_detour(&text, value, size, value + HOOKABLE_FAR, &far);
     if (overwritten)
-        *overwritten = (struct hookable_range){value, value};
+        *overwritten = near.not_far ? near : far;
     return NULL;
 }
 
 bool hookable_enters(const void *moved, const struct hookable_range *overwritten)
 {
-    (void)moved;
-    (void)overwritten;
-    return false;
+    return a64_enters(moved, (uintptr_t)moved, overwritten->from, overwritten->end);
 }
 #endif

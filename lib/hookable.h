@@ -42,10 +42,13 @@ const char *hookable_place(const struct hookable_object *o, uint64_t value, uint
 /* The segment whose code holds all of it and can be read; NULL: none does. */
 const ElfW(Phdr) *hookable_segment(const struct hookable_object *o, uint64_t value, uint64_t size);
 /* By its code, in that segment, of which p_filesz bytes may be read at `bytes`. What is left to the library is where the moved
- * begin is to stand, and whether it can write. *overwritten (NULL: nobody asks) is then what a jump would overwrite of it, `from`
- * up to `end`, if that can be entered in its middle. */
+ * begin is to stand, and whether it can write. *overwritten (NULL: nobody asks) is then what a jump would overwrite of it at most,
+ * `from` up to `end`, if that can be entered in its middle. On aarch64 that is more where the moved begin does not stand within
+ * HOOKABLE_NEAR, and may be refused for itself: `not_far` says why; elsewhere, and where it may be as far as it likes, NULL. */
+#define HOOKABLE_NEAR "128 MiB"
 struct hookable_range {
     uint64_t from, end;
+    const char *not_far;
 };
 const char *hookable_code(const ElfW(Phdr) *segment, const void *bytes, uint64_t value, uint64_t size, struct hookable_range *overwritten);
 /* Does a function's begin that was moved to `moved` go into the middle of these bytes? */

@@ -1,6 +1,5 @@
 #include "hook.h"
 
-#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -154,11 +153,13 @@ static size_t hook_size_by_unwind_table(const struct object *o, uintptr_t at)
 
 static const char *hook_resolve(struct hook_found *f)
 {
+    /* What ld.so gives to a resolver on aarch64 (sys/ifunc.h: bit 62 says that there is a second argument); elsewhere it is nothing. */
+    unsigned long hwcap = getauxval(AT_HWCAP), known[3] = {sizeof known, hwcap, getauxval(AT_HWCAP2)};
     struct hook_chosen c;
 
     if (hooks.started)
         return "it is chosen at run time (IFUNC) in an object that is not yet relocated";
-    c.at = (uintptr_t)((void *(*)(void))f->at)();
+    c.at = (uintptr_t)((void *(*)(unsigned long, const unsigned long *))f->at)(hwcap | 1UL << 62, known);
     c.size = hook_size_by_unwind_table(&hooks.object, c.at);
     if (!c.size)
         hook_find(&hooks.object, "*", hook_size, &c);
@@ -168,13 +169,14 @@ static const char *hook_resolve(struct hook_found *f)
 }
 
 /* Also where the branch of a neighbour cannot be seen any more, since that is hooked already: it stands in a trampoline now. */
-static const char *hook_why_not_code(const struct hookable_object *object, const struct hook_found *f)
+static const char *hook_why_not_code(const struct hookable_object *object, const struct hook_found *f, const char **not_far)
 {
     uintptr_t bias = hooks.object.bias;
     const ElfW(Phdr) *segment = hookable_segment(object, f->at - bias, f->size);
-    struct hookable_range range = {0, 0};
+    struct hookable_range range = {0};
     const char *why = hookable_code(segment, (const void *)(bias + segment->p_vaddr), f->at - bias, f->size, &range);
 
+    *not_far = range.not_far;
     range.from += bias;
     range.end += bias;
     for (size_t i = 0; !why && i < hooks.n_hooks; i++) {
@@ -208,7 +210,7 @@ static const char *hook_install(size_t event, struct hook_found *f)
     if (!h)
         return "there are too many hooked functions";
     if (!h->object) {
-        why = hook_why_not_code(&object, f);
+        why = hook_why_not_code(&object, f, &h->not_far);
         if (why)
             return why;
         object_extent(&hooks.object, &low, &high);
@@ -378,8 +380,6 @@ static void hook_watch(void)
     uintptr_t at = (uintptr_t)real_find("_dl_debug_state");
     int mem = patch_open();
 
-    if (mem == -ENOSYS)
-        return; /* each function is refused */
     if (!at || mem < 0 || !patch_empty(mem, at, hook_loaded))
         notice_complain(NULL, "GIVEBACK_ON: objects that the program opens later are not searched for functions: "
                               "ld.so has no place to be told by");

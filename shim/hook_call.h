@@ -22,9 +22,10 @@ struct hook {
     uintptr_t at;         /* where it was patched */
     uint64_t object;      /* identity of its object; 0: free, that was unloaded */
     const void *instead;  /* what runs in its place, and calls `original` itself; NULL: the stub (entry) */
+    const char *not_far;  /* why its trampoline must be near (hookable.h); NULL: it need not be */
 };
 
-/* Where trampolines go, with their hook on the stack (arch/). */
+/* Where trampolines go, with their hook on the stack, or in x16 (arch/). */
 void hook_stub(void);
 
 /* Constructor: which events fire at the end of a call; the others do at its begin. */

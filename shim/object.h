@@ -63,7 +63,7 @@ bool object_bss_touched(const struct object *o);
 void object_fill(struct object *o, const struct dl_phdr_info *i, size_t position);
 /* While the object cannot go: are these the bytes that its segments have of the file at that offset? */
 bool object_has(const struct object *o, uint64_t offset, const void *bytes, size_t n);
-/* Likewise: do these bytes lie in a part of it that is code? And from where to where does it reach? */
+/* Likewise: do these bytes lie in a part of it that is code, and can be read? And from where to where does it reach? */
 bool object_is_code(const struct object *o, uintptr_t at, size_t size);
 void object_extent(const struct object *o, uintptr_t *low, uintptr_t *high);
 /* object_has, or a way to it. */

@@ -12,7 +12,7 @@
 
 #include "hook_call.h"
 
-/* The descriptor that code is written through, or -errno (-ENOSYS: on this machine there are no hooks). Closed by whoever opened it, before the host goes on. */
+/* The descriptor that code is written through, or -errno. Closed by whoever opened it, before the host goes on. */
 int patch_open(void);
 
 /* With that descriptor, or what it was not: hook the function of `size` bytes at h->at, of which nothing lies outside the object at `low` to `high`. Sets

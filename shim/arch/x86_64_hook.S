@@ -3,7 +3,7 @@
  * all of them but the results are as they were also behind the call. No vector register is touched unless something fires.
  *
  * One frame for all hooks, so that its unwind table stands in this library's own .eh_frame and is found by every unwinder as
- * any other is. The layout is struct hook_frame's of arch/x86_64_call.c. */
+ * any other is. The layout is struct hook_frame's of arch/frame.h. */
 
 #define FRAME 96
 #define HOOK_STACK 12 /* in struct hook */

@@ -10,10 +10,11 @@
 #include "elffile.h"
 #include "event.h"
 #include "glob.h"
-#include "json.h"
-#include "line.h"
+#include "insn_aarch64.h"
 #include "insn_around.h"
 #include "insn_x86_64.h"
+#include "json.h"
+#include "line.h"
 #include "match.h"
 #include "metrics.h"
 #include "options.h"
@@ -432,6 +433,11 @@ static void fuzz_code(const char *data, size_t n)
 
     if (!why)
         why = insn_check_around(&text, text.at + from, size, m.from, m.from + m.taken);
+    FUZZ_HOLDS(!why || fuzz_is_printable(why));
+    struct a64_move a = {.code = text.code + from, .size = size, .from = text.at + from, .slot = text.at + from, .to = text.at + from};
+    why = a64_detour(&a);
+    if (!why)
+        why = insn_check_around_aarch64(&text, text.at + from, size, a.patched, a.from + a.n_head);
     FUZZ_HOLDS(!why || fuzz_is_printable(why));
     FUZZ_HOLDS(ehframe_size(&e, 0x10000 + from) <= UINT32_MAX);
 }

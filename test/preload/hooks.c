@@ -3,10 +3,13 @@
 #include "harness.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MIB (INT64_C(1) << 20)
 
@@ -46,7 +49,7 @@ START_TEST(test_arguments_and_results_pass_through)
 {
     /* at both ends; nested, where nothing fires; with more of the stack than any of them needs */
     static const char *const argv[] = {"hookabi", NULL};
-    unsigned functions = __builtin_cpu_supports("avx512bw") ? 9 : __builtin_cpu_supports("avx") ? 8 : 7;
+    unsigned functions = __builtin_cpu_supports("avx512bw") ? 10 : __builtin_cpu_supports("avx") ? 9 : 8;
 
     same_with_marks(argv, "exit:abi_*->mark; enter:abi_*->mark", 2 * functions, 2 * functions);
     same_with_marks(argv, "exit:hookabi:main->mark; exit:hookabi:[am]*[!n]->mark", functions + 1, functions + 1);
@@ -96,6 +99,37 @@ START_TEST(test_a_plugin_is_hooked_before_its_constructors)
     same_with_marks(argv, "exit:libhookplug.so:plug_work->mark", 600, 600);
     same_with_marks(argv, "exit:plug_wor?->mark", 600, 600);
     same_with_marks(argv, "exit:libother*:plug_work->mark", 0, 0);
+}
+END_TEST
+
+/* Linkers can make such a segment (execute-only), and processors can see to it. */
+START_TEST(test_code_that_cannot_be_read_is_refused)
+{
+    static char bytes[1 << 20];
+    static const char setting[] = "exit:plug_work->mark";
+    char folder[400], path[500];
+    const char *argv[] = {"hookplugin", "1", folder, NULL};
+    struct host h;
+    FILE *f = fopen(harness_victim("libhookplug.so"), "r");
+
+    ck_assert_ptr_nonnull(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    ElfW(Phdr) *p = (ElfW(Phdr) *)(void *)(bytes + ((ElfW(Ehdr) *)(void *)bytes)->e_phoff);
+    for (int i = 0; i < ((ElfW(Ehdr) *)(void *)bytes)->e_phnum; i++)
+        if (p[i].p_type == PT_LOAD && p[i].p_flags == (PF_R | PF_X))
+            p[i].p_flags = PF_X;
+    (void)snprintf(folder, sizeof folder, "%s/scratch/unreadable.%d", harness_build(), (int)getpid());
+    (void)snprintf(path, sizeof path, "%s/libhookplug.so", folder);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    ck_assert_ptr_nonnull(f = fopen(path, "w"));
+    ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    same(&h, argv, setting, setting);
+    ck_assert_msg(host_count_log(&h, "it does not lie in its object's code, or that cannot be read") == 1 && marks(&h) == 0, "%s", file_text(h.log));
+    host_clean(&h);
+    (void)remove(path);
+    (void)remove(folder);
 }
 END_TEST
 
@@ -345,6 +379,7 @@ Suite *suite_hooks(void)
     tcase_add_test(c, test_at_the_top_of_a_small_stack);
     tcase_add_test(c, test_many_threads_at_once);
     tcase_add_test(c, test_a_plugin_is_hooked_before_its_constructors);
+    tcase_add_test(c, test_code_that_cannot_be_read_is_refused);
     tcase_add_test(c, test_a_plugin_in_a_namespace_of_its_own_is_hooked);
     tcase_add_test(c, test_what_an_ifunc_has_chosen_is_hooked);
     tcase_add_test(c, test_a_hooked_neighbour_still_counts);

@@ -117,6 +117,103 @@ START_TEST(any_bytes_stay_in_their_bounds)
 }
 END_TEST
 
+/* The same where the code is aarch64's: paciasp; add w0, w0, #7; and on to its end, of which the first two are overwritten. */
+static void word(size_t at, uint32_t w)
+{
+    memcpy(code + at, &w, sizeof w);
+}
+
+static void fresh_aarch64(void)
+{
+    for (size_t at = 0; at < SIZE; at += 4)
+        word(at, 0xd503201f); /* nop */
+    word(AT, 0xd503233f);
+    word(AT + 4, 0x11001c00);
+    word(AT + LENGTH - 4, 0xd65f03c0);
+}
+
+static const char *check_aarch64(size_t end)
+{
+    const struct insn_text text = {code, SIZE, BASE};
+
+    return insn_check_around_aarch64(&text, BASE + AT, LENGTH, BASE + AT, BASE + AT + end);
+}
+
+static uint32_t distance(size_t at, size_t target, unsigned bits)
+{
+    return (uint32_t)((int64_t)(target - at) >> 2) & ((1U << bits) - 1);
+}
+
+static const struct {
+    size_t at;
+    uint32_t opcode;
+    unsigned bits, shift;
+    size_t into, end;
+    bool refused;
+} branches_aarch64[] = {
+    {AT - 4, 0x14000000, 26, 0, 4, 8, true},      /* b, right before it */
+    {AT + LENGTH, 0x14000000, 26, 0, 4, 8, true}, /* and right behind */
+    {AT + 1000, 0x94000000, 26, 0, 4, 8, true},   /* bl into the middle */
+    {AT - 1000, 0x54000001, 19, 5, 4, 8, true},   /* b.ne */
+    {AT - 1000, 0xb5000003, 19, 5, 4, 8, true},   /* cbnz */
+    {AT + 100, 0x36180000, 14, 5, 4, 8, true},    /* tbz */
+    {AT + 100, 0x74000000, 9, 5, 4, 8, true},     /* cbgt */
+    {AT + 100, 0x14000000, 26, 0, 0, 8, false},   /* to its begin: a tail call */
+    {AT + 100, 0x14000000, 26, 0, 8, 8, false},   /* behind what is overwritten, */
+    {AT + 100, 0x14000000, 26, 0, 8, 12, true},   /* but not behind what a longer jump takes */
+    {AT + 100, 0x10000000, 19, 5, 4, 8, false},   /* adr goes nowhere */
+    {AT + 4000, 0x14000000, 26, 0, 4, 8, false},  /* too far to be looked at, and not its own part */
+};
+
+START_TEST(branches_of_others_on_aarch64)
+{
+    size_t at = branches_aarch64[_i].at;
+
+    fresh_aarch64();
+    word(at, branches_aarch64[_i].opcode | distance(at, AT + branches_aarch64[_i].into, branches_aarch64[_i].bits) << branches_aarch64[_i].shift);
+    ck_assert_msg((check_aarch64(branches_aarch64[_i].end) != NULL) == branches_aarch64[_i].refused, "%d", _i);
+}
+END_TEST
+
+START_TEST(parts_that_come_back_on_aarch64)
+{
+    fresh_aarch64();
+    word(AT + 8, 0x54000000 | distance(AT + 8, 100, 19) << 5); /* b.eq */
+    ck_assert_ptr_null(check_aarch64(8));
+    word(100, 0x14000000 | distance(100, AT + 8, 26));
+    ck_assert_ptr_null(check_aarch64(8));
+    word(100, 0x14000000 | distance(100, AT + 4, 26));
+    ck_assert_str_eq(check_aarch64(8), "something else seems to branch into its first bytes");
+    /* in a second part, to which the first one goes */
+    word(100, 0xb4000000 | distance(100, 15000, 19) << 5);
+    word(104, 0xd65f03c0);
+    ck_assert_ptr_null(check_aarch64(8));
+    word(15000, 0x14000000 | distance(15000, AT + 4, 26));
+    ck_assert_ptr_nonnull(check_aarch64(8));
+    /* what a call goes to is none */
+    word(AT + 8, 0x94000000 | distance(AT + 8, 100, 26));
+    ck_assert_ptr_null(check_aarch64(8));
+}
+END_TEST
+
+START_TEST(any_bytes_stay_in_their_bounds_on_aarch64)
+{
+    unsigned seed = 11;
+
+    for (int k = 0; k < 3000; k++) {
+        size_t size = 20 + (seed >> 8 & 255), length, at;
+        unsigned char *bytes = malloc(size);
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = (unsigned char)((seed = seed * 1103515245 + 12345) >> (i % 4 == 3 ? 24 : 16));
+        const struct insn_text text = {bytes, size, BASE};
+        at = (seed >> 8) % (size - 8) & ~(size_t)3;
+        length = 8 + (seed >> 16) % (size - at - 7);
+        (void)insn_check_around_aarch64(&text, BASE + at, length, BASE + at, BASE + at + 8);
+        free(bytes);
+    }
+}
+END_TEST
+
 Suite *suite_insn_around(void)
 {
     Suite *suite = suite_create("insn_around");
@@ -126,6 +223,9 @@ Suite *suite_insn_around(void)
     tcase_add_test(c, parts_that_come_back);
     tcase_add_test(c, what_does_not_lie_in_the_text);
     tcase_add_test(c, any_bytes_stay_in_their_bounds);
+    tcase_add_loop_test(c, branches_of_others_on_aarch64, 0, sizeof branches_aarch64 / sizeof *branches_aarch64);
+    tcase_add_test(c, parts_that_come_back_on_aarch64);
+    tcase_add_test(c, any_bytes_stay_in_their_bounds_on_aarch64);
     suite_add_tcase(suite, c);
     return suite;
 }

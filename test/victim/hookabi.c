@@ -6,17 +6,25 @@
 
 struct big { long at[32]; };
 struct mixed { double d; long l; };
+struct four { double at[4]; };
 struct big abi_struct(struct big b, int n);
 struct mixed abi_mixed(struct mixed m);
+struct four abi_four(struct four f);
 long double abi_x87(long double a, long double b);
 _Complex long double abi_two_x87(_Complex long double a);
 int abi_varargs(char *to, const char *format, ...);
 double abi_many(const int *a, const double *b, long c, long d, long e, long f, long g, long h, double i, double j, double k, double l, double m,
                 double n, double o, double p, double q, double r, int s, int t);
 
-/* Every register is loaded from `given`, seen by abi_xmm and the like, changed there, and looked at when it is back. */
-__attribute__((visibility("hidden"))) unsigned long given[13], seen[13], after[13], changed[13];
-__attribute__((visibility("hidden"))) unsigned char wide_given[32][64], wide_seen[32][64], wide_after[32][64], wide_changed[32][64];
+/* Every register is loaded from `given`, seen by abi_xmm and the like, changed there, and looked at when it is back. Of the general
+ * ones first those that a call may change, then those that it must not. */
+#if defined __x86_64__
+enum { CHANGED = 9, KEPT = 4, WIDE = 32 };
+#elif defined __aarch64__
+enum { CHANGED = 17, KEPT = 10, WIDE = 49 };
+#endif
+__attribute__((visibility("hidden"))) unsigned long given[CHANGED + KEPT], seen[CHANGED + KEPT], after[CHANGED + KEPT], changed[CHANGED + KEPT];
+__attribute__((visibility("hidden"))) unsigned char wide_given[WIDE][64], wide_seen[WIDE][64], wide_after[WIDE][64], wide_changed[WIDE][64];
 #if defined __x86_64__
 #define LOAD(mov, kind, i, name) mov " " name "+64*" #i "(%rip), %" kind #i "\n"
 #define STORE(mov, kind, i, name) mov " %" kind #i ", " name "+64*" #i "(%rip)\n"
@@ -46,6 +54,8 @@ REGISTERS("zmm", "vmovdqu64", 32);
 void through_xmm(void);
 void through_ymm(void);
 void through_zmm(void);
+#elif defined __aarch64__
+#include "hookabi_aarch64.h"
 #endif
 
 __attribute__((noipa)) struct big abi_struct(struct big b, int n)
@@ -55,6 +65,7 @@ __attribute__((noipa)) struct big abi_struct(struct big b, int n)
     return b;
 }
 __attribute__((noipa)) struct mixed abi_mixed(struct mixed m) { return (struct mixed){m.d * 2, m.l * 3}; }
+__attribute__((noipa)) struct four abi_four(struct four f) { return (struct four){{f.at[3], f.at[2] * 2, f.at[1] * 3, f.at[0] * 4}}; }
 __attribute__((noipa)) long double abi_x87(long double a, long double b) { return a / b; }
 __attribute__((noipa)) _Complex long double abi_two_x87(_Complex long double a) { return a * a; }
 __attribute__((noipa)) int abi_varargs(char *to, const char *format, ...)
@@ -85,8 +96,8 @@ static void registers(const char *kind, void (*through)(void))
     memset(wide_seen, 0, sizeof wide_seen);
     memset(wide_after, 0, sizeof wide_after);
     through();
-    printf("%s: %d %d %d\n", kind, memcmp(seen, given, sizeof seen) == 0, memcmp(after, changed, 9 * sizeof *after) == 0,
-           memcmp(after + 9, given + 9, 4 * sizeof *after) == 0);
+    printf("%s: %d %d %d\n", kind, memcmp(seen, given, sizeof seen) == 0, memcmp(after, changed, CHANGED * sizeof *after) == 0,
+           memcmp(after + CHANGED, given + CHANGED, KEPT * sizeof *after) == 0);
     print("seen", wide_seen, sizeof wide_seen);
     print("after", wide_after, sizeof wide_after);
 }
@@ -102,7 +113,7 @@ int main(void)
         wide_given[i / 64][i % 64] = (unsigned char)(i * 7 + i / 64);
         wide_changed[i / 64][i % 64] = (unsigned char)(i * 11 + 3 * (i / 64));
     }
-    for (unsigned long i = 0; i < 13; i++) {
+    for (unsigned long i = 0; i < CHANGED + KEPT; i++) {
         given[i] = 0x1111111111111111UL * (i + 1);
         changed[i] = ~given[i];
     }
@@ -112,11 +123,23 @@ int main(void)
         registers("ymm", through_ymm);
     if (__builtin_cpu_supports("avx512bw"))
         registers("zmm", through_zmm);
+#elif defined __aarch64__
+    memset(wide_given[48], 0, sizeof wide_given[48]); /* ffr is ones up to a place */
+    memset(wide_changed[48], 0, sizeof wide_changed[48]);
+    wide_given[48][0] = 0xff;
+    wide_changed[48][0] = 0x0f;
+    registers("q", through_q);
+    if (has_sve())
+        registers("z", through_z);
+    if (has_sme())
+        registers("streaming", through_s);
 #endif
     b = abi_struct(b, 3); /* 256 bytes: as much of the stack as passes unasked */
     print("struct", &b, sizeof b);
     struct mixed m = abi_mixed((struct mixed){1.25, 7});
     printf("%a %ld\n", m.d, m.l);
+    struct four f = abi_four((struct four){{1, 2, 3, 4}});
+    printf("%a %a %a %a\n", f.at[0], f.at[1], f.at[2], f.at[3]);
     printf("%La\n", abi_x87(1.0L, 3.0L));
     _Complex long double z = abi_two_x87(1.0L + 2.0L * I);
     printf("%La %La\n", creall(z), cimagl(z));

@@ -1,11 +1,13 @@
 /* hookflow WAY [N]: a function flow_* is left N times in a way that is no return, and what can be seen of it is printed. */
 #include <csetjmp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdexcept>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -13,7 +15,7 @@ static int n = 10000;
 static long sum;
 static jmp_buf back;
 static ucontext_t first, second;
-static char stack[65536];
+static const size_t stack_size = 65536;
 
 struct counted {
     ~counted() { sum += 3; }
@@ -116,9 +118,13 @@ int main(int argc, char **argv)
     else if (!strcmp(way, "backtrace"))
         sum += flow_backtrace();
     else if (!strcmp(way, "coroutine")) {
+        /* 4 GiB away, since what lies near below the other stack counts as a part of it; qemu-user has put a static one there */
+        void *stack = mmap(reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(&argc) - (uintptr_t{1} << 32)), stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (stack == MAP_FAILED)
+            return 1;
         getcontext(&second);
         second.uc_stack.ss_sp = stack;
-        second.uc_stack.ss_size = sizeof stack;
+        second.uc_stack.ss_size = stack_size;
         makecontext(&second, reinterpret_cast<void (*)()>(flow_coroutine), 2, 3L, 4L);
         for (int i = 0; i < n; i++)
             flow_switch(&first, &second);

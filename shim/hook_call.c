@@ -5,31 +5,19 @@
 #include <stdbool.h>
 #include <unwind.h>
 
+#include "arch/frame.h"
 #include "elfsym.h"
 #include "safe.h"
 #include "sys.h"
 
 #define HOOK_DEEP ((64U << 20) >> 7) /* as deep as a call is believed to be nested, on one stack */
 
-enum { HOOK_PAGE = 4096, HOOK_RBP = 6 /* as DWARF counts registers */ };
-
-/* As arch/x86_64_hook.S lays it out: the frame pointer points to `caller`. */
-struct hook_frame {
-    const void *original;
-    uint64_t r11, r10, r9, r8, rdi, rsi, rdx, rcx;
-    uint32_t mine; /* events of which this is the outermost call */
-    uint32_t copy; /* bytes of `arguments` that may be read */
-    const struct hook *hook;
-    uint64_t rax;
-    uintptr_t caller, return_address;
-    unsigned char arguments[];
-};
-_Static_assert(offsetof(struct hook_frame, caller) == 96, "as in arch/x86_64_hook.S");
+enum { HOOK_PAGE = 4096 }; /* or larger: then some places are asked for needlessly */
 
 /* The fast path runs with the host's vector registers live. */
 #define HOOK_FAST __attribute__((target("general-regs-only")))
 
-/* From arch/x86_64_hook.S. */
+/* For the stub (arch/). */
 uint32_t hook_enter(struct hook_frame *f);
 uint32_t hook_exit(const struct hook_frame *f);
 void hook_fire(uint32_t events);
@@ -61,7 +49,7 @@ HOOK_FAST static inline bool hook_is_inside(uint32_t token, uint32_t live)
 
 /* How many of `n` bytes at `at` can be read: the function may have been called from the top of its stack (makecontext).
  * The kernel says it without a fault: it reads the mask before it finds out that there is no such way of setting one. */
-HOOK_FAST static uint32_t hook_readable(uintptr_t at, uint32_t n)
+HOOK_FAST uint32_t hook_readable(uintptr_t at, uint32_t n)
 {
     uintptr_t page = (at + HOOK_PAGE - 1) & ~(uintptr_t)(HOOK_PAGE - 1);
 
@@ -93,7 +81,7 @@ HOOK_FAST uint32_t hook_enter(struct hook_frame *f)
     f->mine = mine;
     f->copy = h->stack;
     if ((at & (HOOK_PAGE - 1)) + h->stack > HOOK_PAGE || !(at & (HOOK_PAGE - 1)))
-        f->copy = hook_readable(at, h->stack); /* a multiple of 16, as pages are */
+        f->copy = hook_probe(at, h->stack); /* a multiple of 16, as pages are */
     return fire | (mine & ~hook_exits);
 }
 
@@ -164,7 +152,7 @@ _Unwind_Reason_Code hook_personality(int version, _Unwind_Action actions, uint64
         return _URC_CONTINUE_UNWIND;
     dl_iterate_phdr(hook_find_unwinder, &u);
     if (u.get) {
-        frame = (uintptr_t)u.get(context, HOOK_RBP) - offsetof(struct hook_frame, caller);
+        frame = (uintptr_t)u.get(context, HOOK_FRAME_POINTER) - offsetof(struct hook_frame, caller);
         hook_fire(hook_exit((const struct hook_frame *)frame));
     }
     return _URC_CONTINUE_UNWIND;
