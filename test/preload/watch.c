@@ -168,6 +168,20 @@ START_TEST(test_settle_takes_waiting_for_a_processor_for_work)
 }
 END_TEST
 
+/* A vLLM worker that waits has a dozen event loops with timers of 10 ms: 1 % of a core and a little more. */
+START_TEST(test_settle_takes_a_hum_for_quiet)
+{
+    struct host h;
+    char text[8192];
+
+    moody(&h, "settle:1s", "1s", GLIBC, FIRST);
+    tell(&h, "hum 120");
+    tell(&h, "hold 100");
+    record(&h, 0, "settle:1s", text, sizeof text);
+    end(&h);
+}
+END_TEST
+
 START_TEST(test_idle_releases_once_in_a_spell)
 {
     struct host h;
@@ -419,6 +433,7 @@ Suite *suite_watch(void)
     tcase_add_loop_test(t, test_settle_releases_once_after_growth_and_quiet, 0, CELLS);
     tcase_add_test(t, test_settle_leaves_a_small_and_a_busy_process_in_peace);
     tcase_add_test(t, test_settle_takes_waiting_for_a_processor_for_work);
+    tcase_add_test(t, test_settle_takes_a_hum_for_quiet);
     tcase_add_test(t, test_idle_releases_once_in_a_spell);
     tcase_add_test(t, test_rss_fires_on_the_way_up_and_again_after_a_fall);
     tcase_add_test(t, test_every_is_periodic);

@@ -1,11 +1,12 @@
 /* moody: does what a line of stdin says, and answers with the line itself and a number, 0 when it went well: "hold N"
  * allocates N MiB in small blocks and frees them but for a few, "live N" keeps them, "drop" frees all of that, "work MS"
- * computes, "churn MS" frees and allocates the same memory all the time, "fork" makes a child that does what further lines
- * say while its parent waits for it, "seccomp" forbids to open files under pain of death, "probe" asks whether it could,
- * "user" is unshare(CLONE_NEWUSER). */
+ * computes, "hum US" leaves a thread behind that computes so long every 10 ms, "churn MS" frees and allocates the same
+ * memory all the time, "fork" makes a child that does what further lines say while its parent waits for it, "seccomp"
+ * forbids to open files under pain of death, "probe" asks whether it could, "user" is unshare(CLONE_NEWUSER). */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -62,6 +63,28 @@ static void work(long ms, int churn)
     }
 }
 
+static void *hum(void *amount)
+{
+    struct timespec rest = {0, 10000000}, t;
+
+    for (;;) {
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        for (long end = t.tv_sec * 1000000000 + t.tv_nsec + *(int *)amount * 1000L; t.tv_sec * 1000000000 + t.tv_nsec < end;)
+            (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        (void)nanosleep(&rest, NULL);
+    }
+    return NULL;
+}
+
+static int start_hum(int amount)
+{
+    static int us;
+    pthread_t thread;
+
+    us = amount;
+    return pthread_create(&thread, NULL, hum, &us);
+}
+
 static int forbid_open(void)
 {
     struct sock_filter code[] = {
@@ -105,6 +128,8 @@ int main(void)
         }
         if (strncmp(line, "work", 4) == 0 || strncmp(line, "churn", 5) == 0)
             work(amount, line[0] == 'c' ? 64 : 0);
+        if (strncmp(line, "hum", 3) == 0)
+            r = start_hum(amount);
         if (strcmp(line, "fork\n") == 0)
             r = fork_child();
         if (strcmp(line, "seccomp\n") == 0)
