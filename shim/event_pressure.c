@@ -253,12 +253,14 @@ static void pressure_lost(struct watch *w, int64_t now)
 {
     if (w->pressure.fifo || now - w->pressure.opened >= PRESSURE_AGAIN_NS)
         w->pressure.tries = 0;
-    event_pressure_close(w, false);
+    int old = w->pressure.fd; /* closed last: a pipe that nobody has open loses what a writer has left in it since */
     if (w->pressure.tries++ < PRESSURE_TRIES) {
         event_pressure_open(w, now, false);
+        sys1(SYS_close, old);
         pressure_rest(w, now);
         return;
     }
+    event_pressure_close(w, false);
     pressure_say(w->pressure.psi ? "pressure: its file reports nothing (no trigger was written), so it is not watched any more"
                                  : "pressure: the other end of MEMORY_PRESSURE_WATCH is closed again and again, so it is not watched any more");
 }

@@ -139,8 +139,9 @@ START_TEST(test_fifo_whose_writers_go)
     if (_i)
         pressure_open_log();
     pressure_start(&h, argv, "pressure->mark", pressure_place, NULL, _i ? pressure_become_nobody : NULL);
-    for (unsigned n = 1; n <= 3; n++) {
+    for (unsigned n = 1; n <= 10; n++) {
         close(fifo_writer(&h));
+        usleep(20 * n); /* about as long as it takes to see that end */
         int fd = fifo_writer(&h);
         ck_assert_int_eq(write(fd, "x", 1), 1);
         close(fd);
