@@ -139,7 +139,7 @@ $(COPIES): test/copies/build test/copies/plugin.c test/victim/hoard.c
 	CC='$(CC)' $< $(@D)
 
 # Checks: `make check` runs CHECKS one after the other and adds up; each can be run by itself.
-CHECKS := unit json insn objects tool symbols docs preload watched metrics workload sanitize fuzz tsan aarch64 wheels
+CHECKS := unit json insn objects tool symbols beside docs preload watched metrics workload sanitize fuzz tsan aarch64 wheels
 workload: $(WORKLOADS)
 victims: $(VICTIMS)
 tests: all workload victims $(COPIES) $(BUILD)/unit/unit $(BUILD)/preload/preload $(BUILD)/fuzz/parsers
@@ -171,6 +171,12 @@ check-tool: all
 	scripts/check-tool $(BUILD)
 check-symbols: all $(VICTIMS)
 	scripts/check-symbols $(BUILD)
+# The long form wants compilers and profilers that nothing else needs.
+check-beside: all
+	scripts/check-beside $(BUILD)
+check-beside-all: all
+	scripts/install-deps beside
+	scripts/check-beside $(BUILD) all
 check-docs: all
 	scripts/check-docs $(BUILD)
 check-fuzz: $(BUILD)/fuzz/parsers
@@ -231,4 +237,4 @@ clean:
 	rm -rf $(BUILD)
 
 -include $(patsubst %,%.d,$(LIB_OBJ) $(SHIM_OBJ) $(CLI_OBJ) $(UNIT_OBJ) $(PRELOAD_OBJ) $(FUZZ_OBJ) $(INSNS) $(BUILD)/json/read $(VICTIMS) $(BENCHES) $(TSAN_OBJ) $(WORKLOAD_OBJ))
-.PHONY: all aarch64 aarch64-guarded tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean
+.PHONY: all aarch64 aarch64-guarded tsan workload victims tests check $(CHECKS:%=check-%) check-insn-all check-beside-all check-torch check-vllm check-servers benches bench demo docs install install-deps clean
